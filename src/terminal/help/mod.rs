@@ -127,8 +127,8 @@ pub(crate) fn shape_named(program: Command, is_named: impl Fn(&Command) -> bool)
         roles(&program, look),
         heading("Options", look)
     );
-    let named = program.get_subcommands().filter(|command| is_named(command));
-    let names: Vec<String> = named.map(|command| command.get_name().to_owned()).collect();
+    let commands = program.get_subcommands().filter(|command| is_named(command));
+    let names: Vec<String> = commands.map(|command| command.get_name().to_owned()).collect();
     let flags: Vec<Arg> = program.get_arguments().cloned().collect();
     let more = "Run `acp-registry COMMAND -h` for the options of a command, and `--help` for everything.";
     let program = program.help_template(template).after_help(more).after_long_help(exit_codes(look));

@@ -464,8 +464,9 @@ fn make_executable(path: &Path) -> Result<(), PathError> {
     let is_executable = {
         use std::os::unix::fs::PermissionsExt as _;
 
+        let mode = |file: &fs::Metadata| file.permissions().mode() & 0o777;
         let directory = path.parent().unwrap_or(path).metadata().map_err(at())?;
-        (file.metadata().map_err(at())?.permissions().mode() ^ directory.permissions().mode()) & 0o777 == 0
+        mode(&file.metadata().map_err(at())?) == mode(&directory)
     };
     #[cfg(not(unix))]
     let is_executable = true;
