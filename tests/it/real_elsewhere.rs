@@ -115,14 +115,25 @@ fn real_agents_carry_out_turns_over_ssh_as_they_do_here() {
         let examine = |on: &[&str]| {
             let limits = ["--timeout", "180", "--examination-timeout", "900", "--network", "shared"];
             let run = [&["--", PROGRAM, "--allow-host", &there.people.server.host, "run", id], &place[..], on, &["--"]];
-            let words = [&["probe", "--level", "turns", "--json"], &limits[..], recipe, &run.concat()].concat();
-            results(&mut command(&there, &words))
+            let failures = there.people.env.path(&format!("failures/{id}{}", on.concat())).display().to_string();
+            let words = ["probe", "--level", "turns", "--json", "--failures", &failures];
+            let results = results(&mut command(&there, &[&words[..], &limits, recipe, &run.concat()].concat()));
+            // The first line of an exchange is what is wrong.
+            let why = move |check: &str| {
+                let path = format!("{failures}/{}.exchange", check.replace('/', "-"));
+                fs::read_to_string(path).unwrap_or_default().lines().next().unwrap_or_default().to_owned()
+            };
+            (results, why)
         };
-        let (here, over) = (examine(&[]), examine(&["--on", "ssh:box"]));
+        let ((here, why_here), (over, why_over)) = (examine(&[]), examine(&["--on", "ssh:box"]));
         let passed = |all: &BTreeMap<String, String>| all.values().filter(|result| *result == "pass").count();
         let others = here.iter().filter(|(check, result)| over.get(*check) != Some(result));
-        let others: Vec<_> =
-            others.map(|(check, result)| format!("{id} {check}: {result} {:?}", over.get(check))).collect();
+        let others: Vec<_> = others
+            .map(|(check, result)| {
+                let why = [why_here(check), why_over(check)].concat();
+                format!("{id} {check}: {result} {:?} {why}", over.get(check))
+            })
+            .collect();
         let (count, passed) = (here.len(), [passed(&here), passed(&over)]);
         told(&format!("{id}: of {count} checks, {} pass here, {} over ssh {others:?}", passed[0], passed[1]));
         differ.extend(others);

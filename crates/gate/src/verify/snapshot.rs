@@ -11,6 +11,7 @@ use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_plan::json;
 use acp_registry_plan::manifest::Channel;
 use acp_registry_plan::timestamp::Timestamp;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::examined::{self, EarlierExamination};
@@ -82,7 +83,7 @@ impl Snapshot {
     pub fn problem(registry: &Registry) -> Option<String> {
         let path = registry.root.join(SNAPSHOT_FILE);
         match read_bounded(&path, &registry.root, SNAPSHOT_LIMIT) {
-            Ok(bytes) => Self::parse(&bytes).err().map(|error| format!("the file {error}")),
+            Ok(bytes) => check(&bytes).err().map(|error| format!("the file {error}")),
             Err(ReadError::NotFound) => None,
             Err(error) => Some(error.to_string()),
         }
@@ -93,13 +94,7 @@ impl Snapshot {
     /// # Errors
     /// [`FormError`] when the text is not JSON, or lists no agents.
     pub fn parse(text: &[u8]) -> Result<Self, FormError> {
-        let mut document: Value = json::whole(text)?;
-        // The report has the same rows by another name.
-        let rows = ["agents", "results"].iter().find_map(|name| match document.get_mut(name)?.take() {
-            Value::Array(rows) => Some(rows),
-            _ => None,
-        });
-        Ok(Self::from_rows(rows.ok_or(FormError::NoRows)?))
+        Ok(Self::from_rows(serde_json::from_str(rows(text)?.get())?))
     }
 
     fn from_rows(rows: Vec<Value>) -> Self {
@@ -308,6 +303,26 @@ fn row_json(row: &Row) -> Option<Value> {
     Some(agent)
 }
 
+/// The rows of a document.
+fn rows(text: &[u8]) -> Result<&RawValue, FormError> {
+    json::check_count(text)?;
+    // The report has the same rows by another name.
+    match json::members(text, ["agents", "results"]) {
+        Ok(lists) => {
+            let rows = lists.into_iter().flatten().find(|list| list.get().starts_with('['));
+            rows.ok_or(FormError::NoRows)
+        }
+        Err(error) if error.is_data() => Err(FormError::NoRows),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Checks that [`Snapshot::parse`] reads a text, without the memory and the time for all rows.
+fn check(text: &[u8]) -> Result<(), FormError> {
+    rows(text)?;
+    Ok(json::check_depth(text)?)
+}
+
 /// Empties the members that are too long: rows of one agent must not fill a snapshot. A warning says so.
 fn bound(kept: &mut Map<String, Value>) {
     for name in AS_ANSWERED {
@@ -407,9 +422,16 @@ mod tests {
             let error = document(text.as_bytes()).unwrap_err();
             assert!(error.contains(message), "{error}");
         }
-        assert!(matches!(Snapshot::parse(b"{"), Err(FormError::Syntax(_))));
+        let deep = format!("{{\"agents\":[{}1{}]}}", "[".repeat(127), "]".repeat(127));
+        for text in ["{", "{\"agents\":[}", &deep] {
+            assert!(matches!(Snapshot::parse(text.as_bytes()), Err(FormError::Syntax(_))), "{text}");
+            assert!(matches!(check(text.as_bytes()), Err(FormError::Syntax(_))), "{text}");
+        }
+        let allowed = format!("{{\"agents\":[{}1{}]}}", "[".repeat(125), "]".repeat(125));
+        assert!(check(allowed.as_bytes()).is_ok() && Snapshot::parse(allowed.as_bytes()).is_ok());
         for text in ["{}", "[]", r#"{"agents":{}}"#] {
             assert!(matches!(Snapshot::parse(text.as_bytes()), Err(FormError::NoRows)), "{text}");
+            assert!(matches!(check(text.as_bytes()), Err(FormError::NoRows)), "{text}");
         }
     }
 

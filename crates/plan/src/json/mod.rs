@@ -197,7 +197,8 @@ pub fn check_share(text: &[u8], shares: usize) -> serde_json::Result<()> {
 /// # Errors
 /// Returns an error if the text has more values.
 pub fn check_at_most(text: &[u8], most: usize) -> serde_json::Result<()> {
-    if values(text) > most {
+    // Each value needs a byte at least.
+    if text.len() > most && values(text) > most {
         return Err(Error::custom(format_args!("it has more than {most} values")));
     }
     Ok(())
@@ -248,17 +249,41 @@ pub fn read_members<'a, const COUNT: usize>(
 
 /// An upper bound for the number of values in a text: counts the characters that precede keys, items and objects.
 fn values(text: &[u8]) -> usize {
-    let (mut count, mut is_in_text, mut is_escaped) = (1, false, false);
-    for &byte in text {
+    1 + structure(text).filter(|byte| b",:[{".contains(byte)).count()
+}
+
+/// Checks that a document is not nested deeper than a [`serde_json::Value`] is parsed. Parts that are only passed over may be.
+///
+/// # Errors
+/// Returns an error if it is.
+pub fn check_depth(text: &[u8]) -> serde_json::Result<()> {
+    const MOST: usize = 127;
+    let mut depth = 0_usize;
+    for byte in structure(text) {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > MOST {
+            return Err(Error::custom(format_args!("it is nested more than {MOST} times")));
+        }
+    }
+    Ok(())
+}
+
+/// The characters of a text that are not in strings.
+fn structure(text: &[u8]) -> impl Iterator<Item = u8> {
+    let (mut is_in_text, mut is_escaped) = (false, false);
+    text.iter().copied().filter(move |&byte| {
         match byte {
             _ if is_escaped => is_escaped = false,
             b'\\' => is_escaped = is_in_text,
             b'"' => is_in_text = !is_in_text,
-            b',' | b':' | b'[' | b'{' if !is_in_text => count += 1,
-            _ => {}
+            _ => return !is_in_text,
         }
-    }
-    count
+        false
+    })
 }
 
 /// A key, borrowed unless it contains escapes.
@@ -380,6 +405,11 @@ mod tests {
     #[test]
     fn a_document_of_too_many_values_is_not_read() {
         assert_eq!(values(br#"{"a,[":[1,2,{}],"\\":"\",:"}"#), 1 + 8);
+        for depth in [127, 128] {
+            let text = format!("{}\"[{{\\\"[\"{}", "[".repeat(depth), "]".repeat(depth));
+            let is_parsed = serde_json::from_str::<serde_json::Value>(&text).is_ok();
+            assert_eq!((check_depth(text.as_bytes()).is_ok(), is_parsed), (depth == 127, depth == 127));
+        }
         let items = |count: usize| format!("[{}0]", "0,".repeat(count));
         assert!(whole::<Value>(items(1000).as_bytes()).is_ok());
         let error = whole::<Value>(items(VALUES).as_bytes()).unwrap_err().to_string();
