@@ -246,7 +246,7 @@ impl Peer {
     }
 }
 
-/// A program's digest, and its bytes packed by gzip: a third of them, since each is encrypted on its way.
+/// A program's digest, and its bytes packed by gzip: less than half of them, since each is encrypted on its way.
 fn pack(program: &Path) -> io::Result<(Sha256, Vec<u8>)> {
     let bytes = fs::read(program)?;
     let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
