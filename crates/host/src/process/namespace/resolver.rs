@@ -29,6 +29,9 @@ const HEADER: usize = 12;
 /// The largest question that is read, in bytes: a message without extensions has at most this length.
 const QUESTION: usize = 512;
 
+/// After how many errors of a socket nothing is answered any more.
+const FAILURES: usize = 1000;
+
 /// What `/etc/resolv.conf` says.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct ResolverConfig {
@@ -116,9 +119,13 @@ impl Resolver {
 
 async fn serve(socket: &tokio::net::UdpSocket, names: &Mutex<BTreeSet<String>>, config: &ResolverConfig) {
     let mut bytes = [0; QUESTION];
-    loop {
+    let mut failures = 0;
+    while failures < FAILURES {
         // An error belongs to an earlier answer, whose receiver has ended.
-        let Ok((length, sender)) = socket.recv_from(&mut bytes).await else { continue };
+        let Ok((length, sender)) = socket.recv_from(&mut bytes).await else {
+            failures += 1;
+            continue;
+        };
         let Some((name, answer)) = answer(&bytes[..length]) else { continue };
         if let Some(name) = name {
             let mut names = names.lock().unwrap_or_else(PoisonError::into_inner);
