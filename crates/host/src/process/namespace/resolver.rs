@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::task::AbortHandle;
@@ -42,22 +43,29 @@ struct ResolverConfig {
 
 impl ResolverConfig {
     fn read() -> Self {
-        // Without the file, the C library asks the loopback address.
-        Self::parse(&fs::read_to_string("/etc/resolv.conf").unwrap_or_default())
+        let text = |path| fs::read_to_string(path).unwrap_or_default();
+        let config = Self::parse(&text("/etc/resolv.conf"));
+        // These have sockets in the file system, which a network namespace does not hide.
+        let has_service = is_service(&text("/etc/nsswitch.conf")) || Path::new("/run/nscd/socket").exists();
+        if has_service { Self { servers: Vec::new(), ..config } } else { config }
     }
 
     fn parse(text: &str) -> Self {
-        let mut config = Self::default();
+        let (mut config, mut has_server) = (Self::default(), false);
         for line in text.lines() {
             let mut words = line.split_whitespace();
             match words.next() {
-                Some("nameserver") => config.servers.extend(words.next().and_then(|word| word.parse::<IpAddr>().ok())),
+                Some("nameserver") => {
+                    has_server = true;
+                    config.servers.extend(words.next().and_then(|word| word.parse::<IpAddr>().ok()));
+                }
                 Some("search" | "domain") => config.search = words.map(str::to_ascii_lowercase).collect(),
                 _ => {}
             }
         }
         config.servers.truncate(SERVERS);
-        if config.servers.is_empty() {
+        // The C library asks the loopback address then.
+        if !has_server {
             config.servers.push(Ipv4Addr::LOCALHOST.into());
         }
         config
@@ -68,6 +76,12 @@ impl ResolverConfig {
         let stem = self.search.iter().find_map(|domain| name.strip_suffix(domain.as_str())?.strip_suffix('.'));
         stem.unwrap_or(name)
     }
+}
+
+/// Whether the C library asks a service of the machine for names of hosts before it asks name servers.
+fn is_service(nsswitch: &str) -> bool {
+    let hosts = nsswitch.lines().find_map(|line| line.trim_start().strip_prefix("hosts:")).unwrap_or_default();
+    hosts.split_whitespace().take_while(|word| *word != "dns").any(|word| word == "resolve")
 }
 
 /// Binds the ports of the name servers in the network namespace of this process, which has no other interface than the
@@ -223,5 +237,20 @@ mod tests {
         assert_eq!(config.shorten("api.example.com.example.net"), "api.example.com");
         assert_eq!(config.shorten("api.example.com"), "api.example.com");
         assert_eq!(ResolverConfig::parse("").servers, [IpAddr::from(Ipv4Addr::LOCALHOST)]);
+        // Of a server that cannot be listened for, nothing is known.
+        assert_eq!(ResolverConfig::parse("nameserver fe80::1%eth0\n").servers, [] as [IpAddr; 0]);
+    }
+
+    #[test]
+    fn a_service_that_is_asked_first_is_known() {
+        for (hosts, expected) in [
+            ("passwd: files\nhosts: files resolve [!UNAVAIL=return] dns\n", true),
+            ("hosts:  mymachines resolve", true),
+            ("hosts: files dns resolve", false),
+            ("hosts: files dns myhostname", false),
+            ("", false),
+        ] {
+            assert_eq!(is_service(hosts), expected, "{hosts}");
+        }
     }
 }
