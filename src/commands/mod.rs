@@ -182,7 +182,7 @@ pub(crate) fn main() -> ExitCode {
         let names = |word: &str| command.get_name() == word || command.get_all_aliases().any(|alias| alias == word);
         arguments.iter().skip(1).any(|word| word.to_str().is_some_and(names))
     };
-    // Help for the program itself, or for a command as `help COMMAND`, describes all of them.
+    // Without a command, all are described.
     let has_command = program.get_subcommands().any(is_named);
     let program = help::shape_named(program, |command| !has_command || is_named(command));
     let parsed = program.color(color).try_get_matches_from(&arguments);

@@ -103,7 +103,7 @@ fn the_hosts_that_an_agent_asks_for_are_recorded_and_not_reached() {
     assert_eq!(kept()["agents"][1]["hosts"], json!(["earlier.example"]));
     let (_, document) = run(&["--reuse", out.to_str().unwrap()]);
     assert_eq!((&row(&document, "hosts")["reused"], &row(&document, "hosts")["hosts"]), (&true.into(), &hosts));
-    // Who only starts has its network, where nobody listens.
+    // At the level `handshake`, an agent has the network of the host, and no name is recorded.
     let (_, document) = verify.json(&["--level", "handshake", "list"]);
     assert_eq!(row(&document, "list").get("hosts"), None);
 }

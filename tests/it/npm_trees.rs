@@ -205,7 +205,7 @@ fn the_file_of_a_command_is_made_executable_without_touching_what_is_shared() {
     let files = [("package/package.json", b"{}".as_slice()), CLI, ("package/data.json", b"[]")];
     let more = json!({ "bin": { "own": "cli.js", "data": "data.json" } });
     world.add("node_modules/own", &pack_with_modes(&files.map(|(name, content)| (name, content, 0o640))), &more);
-    let tree = tree_of(&Run::of(&mut masked("022", &world.command("data"))));
+    let tree = find_tree(&Run::of(&mut masked("022", &world.command("data"))));
     let package = tree.join("node_modules/own");
     assert_eq!(fs::read(package.join("cli.js")).unwrap(), b"#!/usr/bin/env node\nstart\r\n");
     assert_eq!([mode(&package.join("cli.js")), mode(&package.join("data.json"))], [0o755, 0o755]);
@@ -523,7 +523,7 @@ fn two_machines_have_the_same_tree() {
             )
             .add("node_modules/dep/node_modules/deep", &pack(&[("package/x", b"3")]), &json!({}));
         let run = Run::of(world.command(root).env("TZ", zone));
-        everything(&tree_of(&run))
+        everything(&find_tree(&run))
     };
     let (one, other) = (tree("UTC", "data"), tree("Pacific/Auckland", "else where/dätä"));
     assert!(one.len() > 12, "{one:?}");
@@ -531,7 +531,7 @@ fn two_machines_have_the_same_tree() {
 }
 
 /// The directory with `node_modules`.
-fn tree_of(run: &Run) -> PathBuf {
+fn find_tree(run: &Run) -> PathBuf {
     assert_eq!(run.code, 0, "{}", run.stderr);
     let document: Value = serde_json::from_str(&run.stdout).unwrap();
     Path::new(document["install_dir"].as_str().unwrap()).join("files")
@@ -620,7 +620,7 @@ fn the_tree_is_the_same_as_npm_makes_it() {
     for mask in ["022", "077", "002"] {
         let mut command = world.command(mask);
         command.env("XDG_CACHE_HOME", world.people.env.path(&format!("cache-{mask}")));
-        let ours = tree_of(&Run::of(&mut masked(mask, &command)));
+        let ours = find_tree(&Run::of(&mut masked(mask, &command)));
         assert_eq!(world.called(), "");
         is_as_of_npm(&world, &ours, mask);
     }

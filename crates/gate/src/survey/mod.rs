@@ -24,7 +24,7 @@ use acp_registry_plan::text::quote;
 use acp_registry_sources::github::{Release, ReleaseId};
 use acp_registry_sources::npm::{self, Packument};
 use acp_registry_sources::pypi::{self, Wheel};
-use acp_registry_sources::{Needs, SourceError, Sources};
+use acp_registry_sources::{Attestations, Needs, SourceError, Sources};
 use futures_util::stream::{self, StreamExt as _};
 use url::Url;
 
@@ -37,7 +37,7 @@ pub use archives::{Archive, Inspection, SurveyEvent};
 /// The answer of a source; `None` if it does not have the item.
 pub type SourceAnswer<T> = Result<Option<Arc<T>>, SourceError>;
 
-/// A version of an npm package, and who must have built it.
+/// A version of a package, and who must have built it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Built {
     /// Whose package it is: npm's or Python's.
@@ -305,13 +305,11 @@ impl Surveyor<'_> {
             for wheel in wheels {
                 let artifact = Artifact::Wheel { name: name.clone(), version: version.clone(), wheel: wheel.clone() };
                 let answer = index.attestations(self.client, (name, version), wheel).await;
-                let found = answer.map_err(|error| provenance::Error::Source { artifact: artifact.shown(), error })?;
-                let bundles = found.as_ref().map(|found| found.bundles.as_slice()).unwrap_or_default();
-                let of_wheel = roots.check(bundles, &artifact, repository)?;
-                if of_wheel.is_empty() {
-                    return Ok(of_wheel);
+                let found = check(roots, answer, &artifact, repository)?;
+                if found.is_empty() {
+                    return Ok(found);
                 }
-                proven.extend(of_wheel);
+                proven.extend(found);
             }
             Ok(proven)
         };
@@ -332,14 +330,12 @@ impl Surveyor<'_> {
             let integrity = version.integrity.as_ref().filter(|_| version.is_attested)?;
             Artifact::npm(&built.name, &built.version, integrity)
         };
-        let npm_built = targets.built.iter().filter(|built| built.kind == PackageKind::Npx);
-        let built: Vec<(&Built, Artifact)> = npm_built.filter_map(|built| Some((built, artifact(built)?))).collect();
+        let built = targets.built.iter().filter(|built| built.kind == PackageKind::Npx);
+        let built: Vec<(&Built, Artifact)> = built.filter_map(|built| Some((built, artifact(built)?))).collect();
         let questions = built.iter().map(|question| (question.0, question));
         let ask = async |(built, artifact): &(&Built, Artifact)| {
             let answer = registry.attestations(self.client, &built.name, &built.version).await;
-            let found = answer.map_err(|error| provenance::Error::Source { artifact: artifact.shown(), error })?;
-            let bundles = found.as_ref().map(|found| found.bundles.as_slice()).unwrap_or_default();
-            roots.check(bundles, artifact, &built.repository)
+            check(roots, answer, artifact, &built.repository)
         };
         self.ask(questions, asked, ask).await
     }
@@ -462,6 +458,18 @@ impl Targets {
         }
         targets
     }
+}
+
+/// What the attestations of an artifact prove.
+fn check(
+    roots: &TrustRoots,
+    answer: SourceAnswer<Attestations>,
+    artifact: &Artifact,
+    repository: &str,
+) -> Result<Vec<Provenance>, provenance::Error> {
+    let found = answer.map_err(|error| provenance::Error::Source { artifact: artifact.shown(), error })?;
+    let bundles = found.as_ref().map(|found| found.bundles.as_slice()).unwrap_or_default();
+    roots.check(bundles, artifact, repository)
 }
 
 fn add(urls: &mut BTreeMap<String, Url>, text: &str) {

@@ -37,8 +37,8 @@ pub(super) mod said {
 type NamespaceFailure = (u8, String);
 
 /// Moves this process into a new network namespace, and keeps it until stdin, a Unix socket, is closed: for each byte
-/// received, binds a port of the loopback address and sends it back, or sends a port of a name server. `arguments` are those after [`KEEP`]. The
-/// `acp-registry` executable must call this before it starts a thread. Returns its exit code.
+/// received, binds a port of the loopback address and sends it back, or sends a port of a name server. `arguments` are those
+/// after [`KEEP`]. The `acp-registry` executable must call this before it starts a thread. Returns its exit code.
 pub fn keep(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     close_inherited();
     let stdin = io::stdin();

@@ -38,7 +38,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
         };
         let earlier = packument.all().filter(|(_, one)| one.is_attested).filter_map(|(text, _)| Version::parse(text));
         let Some(last) = earlier.filter(|one| *one < own).max() else { continue };
-        lose(report, named.pointer, (&named.spec.name, &version), &last);
+        report_loss(report, named.pointer, (&named.spec.name, &version), &last);
     }
     for named in published::pypi(subject, survey) {
         let (Pin::Exact(version), Some(project)) = (&named.spec.pin, named.known) else { continue };
@@ -46,11 +46,11 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
         // From the newest to the oldest.
         let earlier = project.all().skip_while(|(_, one)| !std::ptr::eq(*one, own));
         let Some((last, _)) = earlier.skip(1).find(|(_, one)| one.is_attested) else { continue };
-        lose(report, named.pointer, (&named.spec.name, version), last);
+        report_loss(report, named.pointer, (&named.spec.name, version), last);
     }
 }
 
-fn lose(report: &mut Reporter<'_>, pointer: String, (name, version): (&str, &str), last: &dyn Display) {
+fn report_loss(report: &mut Reporter<'_>, pointer: String, (name, version): (&str, &str), last: &dyn Display) {
     let (name, version) = (quote(name), quote(version));
     report
         .value(pointer, format!("nothing attests who has built {version} of {name}, as for {last}"))
