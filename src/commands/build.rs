@@ -66,6 +66,8 @@ pub(crate) struct Args {
     previous: Option<String>,
 
     /// With --previous, take only what this key has signed [env: `ACP_REGISTRY_SIGNER`]
+    ///
+    /// The default is `signer` in registry.toml.
     #[arg(long, value_name = "KEY", requires = "previous")]
     signer: Option<PublicKey>,
 
@@ -95,7 +97,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let place = previous_place(args, &config, ui);
     let open = |place: &str| place.parse::<TreeLocation>()?.open(|| settings(&allowed_hosts));
     let previous = place.map(open).transpose()?;
-    let signed = match (signer(args.signer)?, previous.as_deref()) {
+    let signed = match (signer(args.signer)?.or(config.signer), previous.as_deref()) {
         (Some(signer), Some(tree)) => Some(SignedTree::load(tree, signer)?),
         _ => None,
     };

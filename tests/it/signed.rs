@@ -674,6 +674,20 @@ fn an_earlier_tree_that_somebody_has_changed_is_not_taken_over() {
     assert_eq!(run.code, 0, "{}", run.stderr);
     let run = build(1);
     assert!(run.code == 3 && run.stderr.contains("has not signed it"), "{}", run.stderr);
+    // The same key in the configuration, which the catalog names.
+    let configured = |key: &str| {
+        registry.env.write("r/registry.toml", format!("signer = \"{key}\"\n"));
+        let all = ["--registry-dir", "r", "build", "--base-url", &base, "--out", "again", "--previous", "site/latest"];
+        registry.env.run(&all)
+    };
+    let run = configured(&public(1).to_string());
+    assert!(run.code == 3 && run.stderr.contains("has not signed it"), "{}", run.stderr);
+    let run = configured(&public(0).to_string());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(registry.env.read("again/api/index.html").contains(&format!("ACP_REGISTRY_SIGNER={}", public(0))));
+    let run = configured("RWQ");
+    assert!(run.code == 2 && run.stderr.contains("a public key has 56 characters"), "{} {}", run.code, run.stderr);
+    fs::remove_file(registry.env.path("r/registry.toml")).unwrap();
     let index = registry.env.read("site/latest/registry.json");
     registry.env.write("site/latest/registry.json", index.replace("a@1.0.0", "evil@1.0.0"));
     let run = build(0);

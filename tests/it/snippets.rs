@@ -178,6 +178,7 @@ fn known_snippets(agent: &Value, snapshot: &Snapshot) -> Vec<(String, String)> {
     let (config, history) = (SiteConfig::default(), History::default());
     let options = SiteOptions {
         registry_url: None,
+        signer: None,
         config: &config,
         history: &history,
         index: index.as_bytes(),

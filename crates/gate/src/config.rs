@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use acp_registry_archive::Limits;
+use acp_registry_client::index::minisign::PublicKey;
 use acp_registry_client::registry::MANIFEST_LIMIT;
 use acp_registry_examine::examination::{Level, Recipe};
 use acp_registry_host::fs::{ReadError, read_bounded};
@@ -34,6 +35,8 @@ const CONFIG_LIMIT: u64 = 1 << 20;
 pub struct Config {
     /// Base URL of the published tree, without a trailing slash.
     pub base_url: Option<String>,
+    /// The key that has signed what is published at [`base_url`](Self::base_url).
+    pub signer: Option<PublicKey>,
     /// Levels by rule name.
     pub rules: BTreeMap<String, finding::Level>,
     /// Settings for single agents, by id.

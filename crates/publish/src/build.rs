@@ -92,6 +92,7 @@ pub fn build<T>(request: &BuildRequest<'_>, then: impl FnOnce(&Checked, Result<&
         index: base.tree.file(INDEX).unwrap_or(b"{}"),
         base_url: base_url.unwrap_or(tree::HERE),
         registry_url: registry_url.as_deref(),
+        signer: config.signer,
         config: &config.site,
         known: &known,
         history: &documents.history,

@@ -11,6 +11,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use blake2::{Blake2b512, Digest as _};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 /// The bytes of a public key: an algorithm, the number of the key, the key.
 const PUBLIC: usize = 2 + 8 + 32;
@@ -88,6 +90,12 @@ impl FromStr for PublicKey {
         let key = bytes.strip_prefix(b"Ed").and_then(|rest| rest.split_first_chunk());
         let (number, key) = key.ok_or(WrongKey)?;
         Ok(Self { number: *number, key: key.try_into().map_err(|_| WrongKey)? })
+    }
+}
+
+impl<'de> Deserialize<'de> for PublicKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
 

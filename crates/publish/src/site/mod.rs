@@ -30,6 +30,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use acp_registry_client::index::FACETS;
+use acp_registry_client::index::minisign::PublicKey;
 use acp_registry_gate::config::{AgentFile, Previews, SiteConfig};
 use acp_registry_plan::revocations::Revocations;
 use acp_registry_plan::timestamp::Timestamp;
@@ -94,6 +95,8 @@ pub struct SiteOptions<'a> {
     pub base_url: &'a str,
     /// The URL of the index that the commands on the pages name; `None` for the default registry.
     pub registry_url: Option<&'a str>,
+    /// The key that signs the registry.
+    pub signer: Option<PublicKey>,
     /// The `[site]` settings of the configuration.
     pub config: &'a SiteConfig,
     /// What is known of the agents.
@@ -164,6 +167,7 @@ impl<'a> Catalog<'a> {
         let site = Site {
             base_url: options.base_url.to_owned(),
             registry_url: options.registry_url.map(ToOwned::to_owned),
+            signer: options.signer.map(|key| key.to_string()),
             config: options.config.clone(),
             csp: CSP,
             assets: paths,

@@ -16,6 +16,8 @@ pub(super) struct Site {
     pub(super) base_url: String,
     /// The URL of the index that commands name; `None` for the default registry.
     pub(super) registry_url: Option<String>,
+    /// The key that signs the registry.
+    pub(super) signer: Option<String>,
     pub(super) config: SiteConfig,
     pub(super) csp: &'static str,
     pub(super) assets: Assets,
