@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::exchange::Part;
 use super::failure::CheckFailure;
 use super::messages::{ResponseContent, RpcError};
 use super::recipe::Recipe;
@@ -98,10 +99,10 @@ pub(super) struct SharedSession {
     pub(super) spare: Vec<OpenSession>,
     /// The MCP server of a session.
     pub(super) mcp: Option<McpServer>,
-    /// How a cancelled turn ended.
-    pub(super) cancelled: Option<Cancelled>,
-    /// How a turn ended that was cancelled while its command ran.
-    pub(super) interrupted: Option<Interrupted>,
+    /// How a cancelled turn ended, and its messages.
+    pub(super) cancelled: Option<(Cancelled, Vec<Part>)>,
+    /// How a turn ended that was cancelled while its command ran, and its messages.
+    pub(super) interrupted: Option<(Interrupted, Vec<Part>)>,
     /// Whether the agent does not list a session before its first prompt.
     pub(super) is_unlisted: bool,
 }

@@ -75,8 +75,24 @@ impl Exchange {
                 _ => false,
             }
         });
-        let size = |part: &Part| if let Part::Client(line) | Part::Agent(line) = part { line.len() } else { 0 };
-        self.size = self.parts.iter().map(size).sum();
+        self.size = self.parts.iter().map(Part::size).sum();
+    }
+
+    /// How long the exchange is.
+    pub(super) fn len(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// The parts since it was so long.
+    pub(super) fn since(&self, length: usize) -> Vec<Part> {
+        self.parts[length.min(self.parts.len())..].to_vec()
+    }
+
+    /// Adds parts of an earlier check on whose outcome this one is based.
+    pub(super) fn repeat(&mut self, parts: &[Part]) {
+        self.parts.retain(|part| !parts.contains(part));
+        self.parts.extend_from_slice(parts);
+        self.size = self.parts.iter().map(Part::size).sum();
     }
 
     pub(super) fn client(&mut self, text: &str) {
@@ -154,6 +170,10 @@ impl Exchange {
 }
 
 impl Part {
+    fn size(&self) -> usize {
+        if let Self::Client(line) | Self::Agent(line) = self { line.len() } else { 0 }
+    }
+
     /// The message of the agent, if it is one.
     pub(super) fn message(&self) -> Option<Value> {
         if let Self::Agent(line) = self { serde_json::from_str(line).ok() } else { None }
@@ -212,6 +232,22 @@ mod tests {
         let expected = "model\nbytes \"{\\\"id\\\":1,\\\"method\\\":\\\"session/new\\\"}\"\n\
                         agent {\"id\":1,\"result\":{\"sessionId\":\"a\"}}\n";
         assert_eq!(exchange.to_text(&[]).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn a_check_repeats_the_turn_that_it_shares_with_an_earlier_one() {
+        let mut exchange = Exchange::default();
+        exchange.client("{\"id\":1,\"method\":\"initialize\"}\n");
+        let before = exchange.len();
+        exchange.client("{\"id\":2,\"method\":\"session/new\"}\n");
+        exchange.play(1, &Script::default());
+        exchange.client("{\"id\":3,\"method\":\"session/prompt\"}\n");
+        exchange.agent(br#"{"id":3,"result":{}}"#);
+        let (whole, turn) = (exchange.to_text(&[]), exchange.since(before));
+        exchange.begin();
+        assert!(exchange.to_text(&[]) != whole && turn.len() == 4);
+        exchange.repeat(&turn);
+        assert_eq!(exchange.to_text(&[]), whole);
     }
 
     #[test]

@@ -298,9 +298,11 @@ pub(super) const CONTENT: &[&str] = &["agent_message_chunk", "agent_thought_chun
 impl StartedAgent {
     /// Carries out a turn and cancels it while text arrives, once for all checks of the instance.
     pub(super) async fn cancelled_turn(&mut self) -> Result<Cancelled, CheckFailure> {
-        if let Some(cancelled) = &self.kept.cancelled {
+        if let Some((cancelled, messages)) = &self.kept.cancelled {
+            self.exchange.repeat(messages);
             return Ok(cancelled.clone());
         }
+        let before = self.exchange.len();
         let session = self.shared_session().await?;
         let turn = self.stalled_turn(&session).await?;
         self.cancel(&turn).await;
@@ -323,15 +325,17 @@ impl StartedAgent {
             // The turn may go on.
             self.session = None;
         }
-        self.kept.cancelled = Some(cancelled.clone());
+        self.kept.cancelled = Some((cancelled.clone(), self.exchange.since(before)));
         Ok(cancelled)
     }
 
     /// Carries out a turn and cancels it while a command runs, once for all checks of the instance.
     pub(super) async fn interrupted_command(&mut self) -> Result<Interrupted, CheckFailure> {
-        if let Some(interrupted) = &self.kept.interrupted {
+        if let Some((interrupted, messages)) = &self.kept.interrupted {
+            self.exchange.repeat(messages);
             return Ok(interrupted.clone());
         }
+        let before = self.exchange.len();
         let session = self.shared_session().await?;
         let file = self.work().join("running.txt");
         let size = || std::fs::metadata(&file).map_or(0, |file| file.len());
@@ -363,7 +367,7 @@ impl StartedAgent {
             // The turn may go on.
             self.session = None;
         }
-        self.kept.interrupted = Some(interrupted.clone());
+        self.kept.interrupted = Some((interrupted.clone(), self.exchange.since(before)));
         Ok(interrupted)
     }
 }
