@@ -15,9 +15,6 @@ use super::failure::CheckFailure;
 use super::messages::ResponseContent;
 use crate::model::{ModelRequest, Play, Script, Step};
 
-/// How long updates may arrive after the response that ends a turn.
-const LATE: Duration = Duration::from_millis(300);
-
 /// A turn that has begun.
 #[derive(Debug)]
 pub(super) struct Turn {
@@ -219,12 +216,17 @@ impl StartedAgent {
         chunks.map(|update| plain(update.text())).collect()
     }
 
-    /// Waits a little for late text after the end of a turn. Returns whether the text contains `wanted`.
+    /// Waits for late text after the end of a turn while more of it arrives: how fast an agent writes is no matter of checks.
+    /// Returns whether the text contains `wanted`.
     pub(super) async fn has_text(&mut self, turn: &Turn, wanted: &str) -> bool {
-        if !self.text(turn).contains(&plain(wanted)) {
-            self.read_for(LATE).await;
+        let (wanted, end) = (plain(wanted), Instant::now() + self.turn_limit());
+        while !self.text(turn).contains(&wanted) {
+            let (before, deadline) = (self.updates(turn).len(), end.min(Instant::now() + self.patience()));
+            if self.read_until(deadline, |agent| agent.updates(turn).len() > before).await.is_err() {
+                return false;
+            }
         }
-        self.text(turn).contains(&plain(wanted))
+        true
     }
 
     /// Waits until the client has a state, or the turn has ended, up to the limit of a turn. Returns whether it has.

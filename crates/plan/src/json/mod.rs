@@ -17,6 +17,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
+use memchr::{memchr, memchr2};
 use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, ser};
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
@@ -249,7 +250,11 @@ pub fn read_members<'a, const COUNT: usize>(
 
 /// An upper bound for the number of values in a text: counts the characters that precede keys, items and objects.
 fn values(text: &[u8]) -> usize {
-    1 + structure(text).filter(|byte| b",:[{".contains(byte)).count()
+    let mut count = 1;
+    for byte in structure(text).flatten() {
+        count += usize::from(matches!(byte, b',' | b':' | b'[' | b'{'));
+    }
+    count
 }
 
 /// Checks that a document is not nested deeper than a [`serde_json::Value`] is parsed. Parts that are only passed over may be.
@@ -259,7 +264,7 @@ fn values(text: &[u8]) -> usize {
 pub fn check_depth(text: &[u8]) -> serde_json::Result<()> {
     const MOST: usize = 127;
     let mut depth = 0_usize;
-    for byte in structure(text) {
+    for byte in structure(text).flatten() {
         match byte {
             b'[' | b'{' => depth += 1,
             b']' | b'}' => depth = depth.saturating_sub(1),
@@ -272,18 +277,27 @@ pub fn check_depth(text: &[u8]) -> serde_json::Result<()> {
     Ok(())
 }
 
-/// The characters of a text that are not in strings.
-fn structure(text: &[u8]) -> impl Iterator<Item = u8> {
-    let (mut is_in_text, mut is_escaped) = (false, false);
-    text.iter().copied().filter(move |&byte| {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = is_in_text,
-            b'"' => is_in_text = !is_in_text,
-            _ => return !is_in_text,
-        }
-        false
+/// The parts of a text that are not in strings.
+fn structure(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (part, string) = rest.split_at(memchr(b'"', rest).unwrap_or(rest.len()));
+        let is_end = rest.is_empty();
+        rest = string.get(1..).map_or(string, after_string);
+        (!is_end).then_some(part)
     })
+}
+
+/// What follows the end of a string.
+fn after_string(text: &[u8]) -> &[u8] {
+    let mut rest = text;
+    loop {
+        match memchr2(b'"', b'\\', rest) {
+            Some(at) if rest[at] == b'"' => return &rest[at + 1..],
+            Some(at) => rest = rest.get(at + 2..).unwrap_or_default(),
+            None => return &[],
+        }
+    }
 }
 
 /// A key, borrowed unless it contains escapes.
@@ -405,6 +419,9 @@ mod tests {
     #[test]
     fn a_document_of_too_many_values_is_not_read() {
         assert_eq!(values(br#"{"a,[":[1,2,{}],"\\":"\",:"}"#), 1 + 8);
+        for (text, count) in [("", 1), ("[,\"[[", 3), (r#"["\"#, 2), (r#"["\"","#, 3), (r#"["\\",1]"#, 3)] {
+            assert_eq!(values(text.as_bytes()), count, "{text}");
+        }
         for depth in [127, 128] {
             let text = format!("{}\"[{{\\\"[\"{}", "[".repeat(depth), "]".repeat(depth));
             let is_parsed = serde_json::from_str::<serde_json::Value>(&text).is_ok();
