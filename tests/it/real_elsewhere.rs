@@ -18,8 +18,8 @@ use crate::support::{PROGRAM, Run, missing, skipped, told};
 
 /// Agents of the bundled registry, from npm and the Python package index.
 const AGENTS: [&str; 10] = [
-    "agentao", "claude-acp", "cline", "codex-acp", "gemini", "github-copilot-cli", "kimi-code", "minion-code",
-    "grok-build", "qwen-code",
+    "agentao", "claude-acp", "codex-acp", "fast-agent", "gemini", "github-copilot-cli", "grok-build", "kimi-code",
+    "nanocode", "qwen-code",
 ];
 
 /// The other side has the variables of this one, as the same person has there, but agents and copies of its own.
