@@ -18,7 +18,7 @@ use crate::support::{PROGRAM, Run, missing, skipped, told};
 
 /// Agents of the bundled registry, from npm and the Python package index.
 const AGENTS: [&str; 10] = [
-    "agentao", "claude-acp", "codex-acp", "fast-agent", "gemini", "github-copilot-cli", "grok-build", "kimi-code",
+    "agentao", "claude-acp", "codex-acp", "gemini", "github-copilot-cli", "grok-build", "hermes", "kimi-code",
     "nanocode", "qwen-code",
 ];
 
