@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -18,8 +19,8 @@ use crate::support::{PROGRAM, Run, missing, skipped, told};
 
 /// Agents of the bundled registry, from npm and the Python package index.
 const AGENTS: [&str; 10] = [
-    "agentao", "claude-acp", "codex-acp", "gemini", "github-copilot-cli", "grok-build", "hermes", "kimi-code",
-    "nanocode", "qwen-code",
+    "agentao", "claude-acp", "codex-acp", "gemini", "github-copilot-cli", "grok-build", "kimi-code", "nanocode",
+    "nanocoder", "qwen-code",
 ];
 
 /// The other side has the variables of this one, as the same person has there, but agents and copies of its own.
@@ -153,11 +154,21 @@ fn the_first_start_of_real_agents_over_ssh_installs_them() {
         let [here, first, second] =
             [&["run", id][..], &["run", id, "--on", "ssh:box"], &["run", id, "--on", "ssh:box"]]
                 .map(|words| start(&there, words));
-        assert!(there.people.env.path(&format!("there/data/acp-registry/agents/{id}")).is_dir());
-        let more = first.as_secs_f64() - install.as_secs_f64() - here.as_secs_f64();
+        let [program, data] =
+            ["stubs/acp-registry", "data"].map(|name| there.people.env.path(&format!("there/{name}")));
+        assert!(data.join("acp-registry/agents").join(id).is_dir());
+        // A machine that has nothing gets a copy of this program, too.
+        fs::remove_file(&program).unwrap();
+        fs::remove_dir_all(&data).unwrap();
+        let copied = start(&there, &["run", id, "--on", "ssh:box"]);
+        assert!(data.join("acp-registry/bin").is_dir());
+        symlink(PROGRAM, &program).unwrap();
+        let more = |first: Duration| first.as_secs_f64() - install.as_secs_f64() - here.as_secs_f64();
         told(&format!(
-            "{id}: install {install:.1?}, start {here:.1?}; over ssh first start {first:.1?}, which is {more:.1} s more, \
-             second start {second:.1?}"
+            "{id}: install {install:.1?}, start {here:.1?}; over ssh first start {first:.1?}, which is {:.1} s more, and {:.1} s \
+             with a copy of this program; second start {second:.1?}",
+            more(first),
+            more(copied),
         ));
     }
 }
