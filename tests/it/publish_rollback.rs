@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::publish::{acp_registry_digest, build, changed, env, publish, report, snapshot};
 use crate::publish_reader::dangling;
@@ -81,6 +81,30 @@ fn an_earlier_snapshot_is_put_back() {
     let next = report(&env, &[]);
     assert!(next["summary"]["sent"].as_u64().unwrap() < 50, "{}", next["summary"]);
     assert!(snapshot(&env, next["snapshot"].as_str().unwrap()) == tree(&env.path("dist")));
+}
+
+#[test]
+fn no_recall_is_lost() {
+    let env = env();
+    let recall = |versions: &str, level: &str, revision: &str| {
+        let item = json!({ "id": "a", "versions": versions, "level": level, "reason": "It reads keys", "since": "2026-01-31" });
+        env.write("r/revoked.json", json!({ "schema": 1, "revoked": [item] }).to_string());
+        build(&env, "dist");
+        report(&env, &["--revision", revision])["snapshot"].as_str().unwrap().to_owned()
+    };
+    let before = report(&env, &["--revision", "one"])["snapshot"].as_str().unwrap().to_owned();
+    let warned = recall("<=0.8.0", "deprecated", "two");
+    let recalled = recall("<=0.9.0", "revoked", "three");
+    for name in [&before, &warned] {
+        let run = env.run(&["publish", "rollback", name, "--to", "pub"]);
+        let message = "latest/revoked.json recalls <=0.9.0 of `a`, and that snapshot does not";
+        assert!(run.code == 2 && run.stderr.contains(message), "{} {}", run.code, run.stderr);
+    }
+    // One that recalls the same is put back.
+    env.write("r/b/agent.json", manifest("b").replace("1.0.0", "1.1.0"));
+    build(&env, "dist");
+    report(&env, &["--revision", "four"]);
+    assert_eq!(rollback(&env, &recalled, &[]).0, 0);
 }
 
 #[test]

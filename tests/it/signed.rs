@@ -476,8 +476,21 @@ fn publishing_renews_an_old_statement_and_never_drops_it() {
     // What is put back is signed with a new number.
     registry.publish("2.0.0", 0, &[]);
     let snapshot = statement(&first).snapshot.unwrap();
-    let mut command = registry.env.command(&["publish", "rollback", "--to", "site", &snapshot]);
-    let run = Run::of(command.env("ACP_REGISTRY_SIGNING_KEY", KEYS[0]));
+    let rollback = || {
+        let mut command = registry.env.command(&["publish", "rollback", "--to", "site", &snapshot]);
+        Run::of(command.env("ACP_REGISTRY_SIGNING_KEY", KEYS[0]))
+    };
+    let run = rollback();
+    assert!(
+        run.code == 2 && run.stderr.contains("recalls <2.0.0 of `b`, and that snapshot does not"),
+        "{}",
+        run.stderr
+    );
+    fs::remove_file(registry.env.path("r/revoked.json")).unwrap();
+    let base = registry.server.url("/latest");
+    registry.env.run(&["--registry-dir", "r", "build", "--no-site", "--base-url", &base, "--out", "dist"]);
+    assert_eq!(registry.try_publish(Some(0), &["--grace", "0"]).code, 0);
+    let run = rollback();
     assert_eq!(run.code, 0, "{}", run.stderr);
     let back = Statement::parse(&fs::read(registry.env.path("site/latest/statement.json")).unwrap()).unwrap();
     assert!(back.sequence > statement(&renewed).sequence && back.digests == statement(&first).digests);
@@ -690,6 +703,10 @@ fn an_earlier_tree_that_somebody_has_changed_is_not_taken_over() {
     fs::remove_file(registry.env.path("r/registry.toml")).unwrap();
     let index = registry.env.read("site/latest/registry.json");
     registry.env.write("site/latest/registry.json", index.replace("a@1.0.0", "evil@1.0.0"));
+    // The snapshot that the statement names has what was signed.
+    assert!(build(0).code == 0 && !registry.env.read("again/registry.json").contains("evil"));
+    let statement = Statement::parse(&fs::read(registry.env.path("site/latest/statement.json")).unwrap()).unwrap();
+    fs::remove_dir_all(registry.env.path(&format!("site/{}", statement.snapshot.unwrap()))).unwrap();
     let run = build(0);
     assert!(run.code == 3 && run.stderr.contains("is not what the statement"), "{} {}", run.code, run.stderr);
     // An index of a view that was never signed.
@@ -702,4 +719,27 @@ fn an_earlier_tree_that_somebody_has_changed_is_not_taken_over() {
     fs::remove_file(registry.env.path("site/latest/statement.json")).unwrap();
     let run = build(0);
     assert!(run.code == 3 && run.stderr.contains("must have signed it"), "{}", run.stderr);
+    // A host may hide that there is a tree.
+    fs::remove_file(registry.env.path("site/latest/registry.json")).unwrap();
+    let nothing = registry.server.url("/nothing/latest");
+    let all = ["--registry-dir", "r", "build", "--base-url", &base, "--out", "again", "--previous", &nothing];
+    let signer = public(0).to_string();
+    let run = registry.env.run(&[&all[..], &["--signer", &signer, "--allow-host", &registry.server.host]].concat());
+    assert!(run.code == 3 && run.stderr.contains("must have signed it"), "{}", run.stderr);
+}
+
+#[test]
+fn a_tree_whose_publisher_was_killed_is_taken_over_from_its_snapshot() {
+    let registry = Registry::new();
+    registry.publish("1.0.0", 0, &[]);
+    let index = registry.env.read("site/latest/registry.json");
+    registry.publish("1.1.0", 0, &[]);
+    // The statement is the last one, and the index the one before.
+    registry.env.write("site/latest/registry.json", index);
+    registry.env.write("r/a/agent.json", "{");
+    let base = registry.server.url("/latest");
+    let all = ["--registry-dir", "r", "build", "--base-url", &base, "--out", "again", "--previous", "site/latest"];
+    let run = registry.env.run(&[&all[..], &["--signer", &public(0).to_string()]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(registry.env.read("again/registry.json").contains("a@1.1.0"));
 }

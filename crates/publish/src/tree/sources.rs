@@ -19,7 +19,6 @@ use acp_registry_plan::manifest::{AgentId, Manifest};
 use acp_registry_plan::revocations::{RevocationLevel, Revocations};
 use acp_registry_plan::statement::{STATEMENT, STATEMENT_SIGNATURE, Statement};
 use acp_registry_plan::text::printable;
-use acp_registry_plan::timestamp::Timestamp;
 use acp_registry_plan::versions::HELD;
 use serde_json::Value;
 
@@ -270,6 +269,14 @@ pub trait PublishedTree: Sync {
     /// [`PublishedError`] if the file cannot be read, or it is unknown whether it exists.
     fn read(&self, name: &str) -> Result<Option<Vec<u8>>, PublishedError>;
 
+    /// Returns the content of a file in a snapshot beside the tree; `None` if the file does not exist.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    fn read_in_snapshot(&self, snapshot: &str, name: &str) -> Result<Option<Vec<u8>>, PublishedError> {
+        self.read(&format!("../{snapshot}/{name}"))
+    }
+
     /// Returns an error if this is certainly not a published tree. A tree at a URL is not refused, because nothing may
     /// have been published there yet.
     fn refusal(&self) -> Option<PublishedError> {
@@ -316,6 +323,12 @@ impl PublishedTree for TreeDirectory {
         }
     }
 
+    fn read_in_snapshot(&self, snapshot: &str, name: &str) -> Result<Option<Vec<u8>>, PublishedError> {
+        let root = self.0.canonicalize().ok();
+        let Some(kept) = root.and_then(|root| Some(root.parent()?.join(snapshot))) else { return Ok(None) };
+        if kept.is_dir() { Self(kept).read(name) } else { Ok(None) }
+    }
+
     fn refusal(&self) -> Option<PublishedError> {
         if self.0.join(INDEX).exists() {
             return None;
@@ -334,20 +347,20 @@ pub struct SignedTree<'a> {
 }
 
 impl<'a> SignedTree<'a> {
-    /// Reads the statement of a tree; a place where nothing is published has none.
+    /// Reads the statement of a tree.
     ///
     /// # Errors
-    /// [`PublishedError`] when there is a tree, and the key has not signed it.
+    /// [`PublishedError`] when the key has not signed it. Of a place where nothing is published, nothing is known: its host may
+    /// hide what is.
     pub fn load(tree: &'a dyn PublishedTree, signer: PublicKey) -> Result<Self, PublishedError> {
         let failed = |why: &dyn Display| {
-            let remedy = "compare the tree with what was published; to take it over unsigned, name no key".to_owned();
+            let remedy =
+                "compare the tree with what was published; to take it over unsigned, or for the first time, name no key"
+                    .to_owned();
             PublishedError { remedy: Some(remedy), ..PublishedError::new(STATEMENT, why) }
         };
         let Some(text) = tree.read(STATEMENT)? else {
-            if tree.read(INDEX)?.is_some() {
-                return Err(failed(&format_args!("it is not there, and {signer} must have signed it")));
-            }
-            return Ok(Self { tree, statement: Statement::new(String::new(), 0, Timestamp::EPOCH) });
+            return Err(failed(&format_args!("it is not there, and {signer} must have signed it")));
         };
         let signatures = tree.read(STATEMENT_SIGNATURE)?.unwrap_or_default();
         let signatures = Signatures::parse(&String::from_utf8_lossy(&signatures));
@@ -364,16 +377,23 @@ impl PublishedTree for SignedTree<'_> {
         // Indexes, and what leads to entries.
         let is_json = name.rsplit_once('.').is_some_and(|(_, ending)| ending == "json");
         let must_be_named = !name.contains('/') && is_json && !DOCUMENTS.contains(&name);
-        let is_fine = match (&bytes, self.statement.digests.get(name)) {
+        let digest = self.statement.digests.get(name);
+        let is_fine = match (&bytes, digest) {
             (Some(bytes), Some(digest)) => Sha256::of(bytes) == *digest,
             (Some(_), None) => !must_be_named,
             (None, named) => named.is_none(),
         };
         if is_fine {
-            Ok(bytes)
-        } else {
-            Err(PublishedError::new(name, &"it is not what the statement of the tree names"))
+            return Ok(bytes);
         }
+        // The statement is sent before the files, so that a publisher may have been killed between them.
+        if let (Some(digest), Some(snapshot)) = (digest, &self.statement.snapshot)
+            && let Some(kept) = self.tree.read_in_snapshot(snapshot, name)?
+            && Sha256::of(&kept) == *digest
+        {
+            return Ok(Some(kept));
+        }
+        Err(PublishedError::new(name, &"it is not what the statement of the tree names"))
     }
 
     fn refusal(&self) -> Option<PublishedError> {

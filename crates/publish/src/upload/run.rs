@@ -3,16 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use acp_registry_plan::revocations::{REVOKED, REVOKED_LIMIT, Revocation, Revocations};
 use acp_registry_plan::statement::Signed;
 use acp_registry_plan::sums::{SIGNATURE, SIGNATURE_LIMIT, SUMS};
+use acp_registry_plan::text::quote;
 
 use super::headers::Headers;
 use super::prune::refuse_unpublished;
 use super::send::{KeptSnapshot, LAST, Large, Planned, Sender, TreeSource, wave};
 use super::state::{Snapshot, TargetState};
 use super::{
-    Action, BuiltTree, Error, Gzip, LeaseTimes, Notice, PublishOptions, Revision, Signing, UploadEvent, UploadResult,
-    UploadTarget, latest, now, snapshot, statement, tree,
+    Action, BuiltTree, Error, Gzip, LATEST, LeaseTimes, Notice, PublishOptions, Revision, Signing, UploadEvent,
+    UploadResult, UploadTarget, latest, now, snapshot, statement, tree,
 };
 
 /// Publishes a tree: its snapshot first, then `latest/`. Then removes files of `latest/` that have been stale for
@@ -302,6 +304,7 @@ async fn run(
     latest::adopt(&mut state, source, target, notice).await?;
     let signature = kept.signature().await?;
     let sender = Sender { source, signature, target, jobs: options.jobs, is_dry_run, notice, large: Large::default() };
+    refuse_lost_recalls(&sender).await?;
     let plan = latest::plan(&sender, &state);
     sender.rehearse(&plan.planned).await?;
     let statement = statement::sign(&sender, &mut state, name, options.signing.as_ref()).await?;
@@ -315,4 +318,20 @@ async fn run(
     actions.extend(latest::remove_stale(&sender, &mut state, options.grace).await?);
     let signed = statement.map(|statement| statement.signed);
     Ok(RolledBack { snapshot: name.to_owned(), previous, signed, actions })
+}
+
+/// Refuses a snapshot from before a recall: clients would start what it recalls again.
+async fn refuse_lost_recalls(sender: &Sender<'_>) -> Result<(), Error> {
+    let Some(now) = sender.target.get(&format!("{LATEST}/{REVOKED}"), REVOKED_LIMIT).await? else { return Ok(()) };
+    let is_there = sender.source.files().contains_key(REVOKED);
+    let then = if is_there { sender.source.content(REVOKED).await? } else { Vec::new() };
+    let [now, then] = [&now, &then].map(|text| Revocations::parse(text).unwrap_or_default());
+    let keeps = |id: &str, recall: &Revocation| {
+        then.get(id).iter().any(|kept| kept.written == recall.written && kept.level >= recall.level)
+    };
+    let Some((id, recall)) = now.iter().find(|(id, recall)| !keeps(id, recall)) else { return Ok(()) };
+    let (id, versions) = (quote(id), &recall.written);
+    let message = format!("{LATEST}/{REVOKED} recalls {versions} of {id}, and that snapshot does not");
+    let remedy = format!("put back the earlier files of the registry, except {REVOKED}, build them, and publish that");
+    Err(Error::Target { message, remedy })
 }

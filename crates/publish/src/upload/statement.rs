@@ -67,11 +67,12 @@ pub(super) async fn sign(
     state.signed = true;
     let before_signature = get(STATEMENT_SIGNATURE, STATEMENT_SIGNATURE_LIMIT).await?.unwrap_or_default();
     let before_signature = String::from_utf8_lossy(&before_signature).into_owned();
-    let known = before
-        .as_deref()
-        .map(Statement::parse)
-        .transpose()
-        .map_err(|error| Error::Unreadable { place: sender.target.shown(&place(STATEMENT)), why: error.to_string() })?;
+    let known = before.as_deref().map(Statement::parse).transpose().map_err(|error| Error::Target {
+        message: format!("{}: {error}", sender.target.shown(LATEST)),
+        remedy: format!(
+            "restore it from a copy, or remove it and {STATEMENT_SIGNATURE}, and name the key with --signer once"
+        ),
+    })?;
     let keys = |statement: &Statement| -> Vec<PublicKey> {
         statement.next_keys.iter().filter_map(|key| key.parse().ok()).collect()
     };
