@@ -141,6 +141,20 @@ fn a_thief_finds_nothing_and_work_goes_on() {
 }
 
 #[test]
+fn a_home_of_an_agent_that_is_a_link_opens_nothing() {
+    let people = people();
+    if !has_landlock(&people, "a_home_of_an_agent_that_is_a_link_opens_nothing") {
+        return;
+    }
+    let homes = people.root().join("homes");
+    let _ = fs::remove_dir_all(homes.join("a"));
+    std::os::unix::fs::symlink(people.env.path("home"), homes.join("a")).unwrap();
+    let run = Run::of(&mut command(&people, &["run", "a", "--sandbox"]));
+    assert!(run.code == 4 && run.stdout.is_empty(), "{} {}", run.code, run.stdout);
+    assert!(run.stderr.contains("homes/a: it is a link: put the directory itself there"), "{}", run.stderr);
+}
+
+#[test]
 fn a_home_is_not_opened_as_a_working_directory() {
     let people = people();
     if !has_landlock(&people, "a_home_is_not_opened_as_a_working_directory") {

@@ -68,6 +68,11 @@ impl Session {
         let mut sandbox = self.sandbox().map_err(refused)?;
         sandbox.write(directory).map_err(refused)?;
         let own = root.join("homes").join(version.receipt.id.as_str());
+        // A link would open what it leads to.
+        if own.exists() && own.canonicalize().ok().as_ref() != Some(&own) {
+            let error = std::io::Error::other("it is a link: put the directory itself there");
+            return Err(refused(SandboxError::Path { path: own, error }));
+        }
         sandbox.own(&own);
         sandbox.read(&version.directory).map_err(refused)?;
         sandbox.execute(&start.program);
