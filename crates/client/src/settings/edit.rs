@@ -179,9 +179,13 @@ impl SettingsEdit {
             return Err(SettingsEditError::ReadOnly(self.path.clone()));
         }
         if let Some(copy) = &copy {
-            // With its permissions from the start: the settings may hold secrets of other agents.
-            let _ = std::fs::remove_file(copy);
-            std::fs::copy(&self.path, copy).map_err(PathError::at(copy))?;
+            let mut new = copy.clone().into_os_string();
+            new.push(".new");
+            let _ = std::fs::remove_file(&new);
+            // With its permissions from the start: the settings may hold secrets of other agents. The copy of the last change stays
+            // until this one is whole.
+            let copied = std::fs::copy(&self.path, &new).and_then(|_| std::fs::rename(&new, copy));
+            copied.inspect_err(|_| drop(std::fs::remove_file(&new))).map_err(PathError::at(copy))?;
         }
         write_atomic(&self.path, self.after.as_bytes())?;
         Ok(copy)

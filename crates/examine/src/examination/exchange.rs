@@ -162,6 +162,9 @@ impl Exchange {
                 _ => return Err(wrong("it begins with none of client, agent, model, bytes and #".to_owned())),
             }
         }
+        if exchange.size > LIMIT {
+            return Err(ExchangeError { line: 1, problem: format!("it has more than {LIMIT} bytes of messages") });
+        }
         if !exchange.parts.iter().any(|part| matches!(part, Part::Client(_))) {
             return Err(ExchangeError { line: 1, problem: "the client says nothing".to_owned() });
         }
@@ -212,6 +215,8 @@ mod tests {
     fn what_is_no_exchange_is_refused_with_its_line() {
         let problem = |text: &str| Exchange::parse(text).unwrap_err().to_string();
         assert_eq!(problem("client {}\nserver {}"), "line 2: it begins with none of client, agent, model, bytes and #");
+        let long = format!("client {}\nclient {{}}", "x".repeat(LIMIT));
+        assert_eq!(problem(&long), format!("line 1: it has more than {LIMIT} bytes of messages"));
         assert_eq!(problem("# nothing"), "line 1: the client says nothing");
         assert_eq!(problem("model x {}"), "line 1: a script has no number");
         assert!(problem("client {}\nmodel 1 {}").starts_with("line 2: missing field"));

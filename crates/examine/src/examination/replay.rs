@@ -63,22 +63,26 @@ pub async fn replay(
     add_projects(&mut options);
     let peer = Peer::start(&launch, &options).await?;
     let program = launch.launcher.as_deref().map(|path| path.to_string_lossy().into_owned());
-    let mut run = Run { peer, exchange, heard: Vec::new(), awaited: 0, tell };
-    let (mut exit, mut plays) = (None, Vec::new());
-    for (at, part) in exchange.parts.iter().enumerate() {
+    let mut run = Run { peer, then: Vec::new(), heard: Vec::new(), awaited: 0, tell };
+    let (mut exit, mut plays, mut expected) = (None, Vec::new(), 0);
+    for part in &exchange.parts {
         match part {
-            Part::HasModel | Part::Agent(_) => {}
+            Part::HasModel => {}
+            Part::Agent(_) => {
+                let message = part.message();
+                expected += usize::from(message.as_ref().is_some_and(is_awaited));
+                run.then.extend(message);
+            }
             Part::Model(number, script) => {
                 plays.extend(model.iter().map(|model| model.play_as(*number, script.clone())));
             }
             Part::Client(said) => {
-                let expected = exchange.parts[..at].iter().filter_map(Part::message).filter(is_awaited).count();
                 run.listen(expected, PATIENCE).await;
                 if said == RELEASES {
                     // What the agent has not shown the first time, it may show now.
                     run.listen(expected + 1, END).await;
                 }
-                let said = run.fill(at, said, program.as_deref(), model.as_ref());
+                let said = run.fill(said, program.as_deref(), model.as_ref());
                 (run.tell)(false, said.trim_end_matches('\n'));
                 match said.as_str() {
                     CLOSES => exit = run.peer.close_input(Instant::now() + PATIENCE).await,
@@ -89,8 +93,7 @@ pub async fn replay(
             }
         }
     }
-    let all = exchange.parts.iter().filter_map(Part::message).filter(is_awaited).count();
-    run.listen(all, END).await;
+    run.listen(expected, END).await;
     let stderr = run.peer.stderr().await;
     let left = run.peer.end().await;
     Ok(Replayed { exit, stderr, left })
@@ -99,7 +102,8 @@ pub async fn replay(
 /// An exchange that is being sent again.
 struct Run<'a> {
     peer: Peer,
-    exchange: &'a Exchange,
+    /// The agent's messages of then, as far as the exchange is sent.
+    then: Vec<Value>,
     /// The agent's messages so far, and the number of those that are waited for.
     heard: Vec<Value>,
     awaited: usize,
@@ -121,13 +125,12 @@ impl Run<'_> {
     }
 
     /// What the client writes, with the ids, paths and addresses of this run.
-    fn fill(&self, at: usize, said: &str, program: Option<&str>, model: Option<&Model>) -> String {
+    fn fill(&self, said: &str, program: Option<&str>, model: Option<&Model>) -> String {
         let address = model.map(|model| model.address().to_string());
         let sandbox = self.peer.directory().to_string_lossy();
         let mut said = said.replace("$SANDBOX", &sandbox).replace("$PROGRAM", program.unwrap_or_default());
         said = said.replace("$MODEL", address.as_deref().unwrap_or_default());
-        let then: Vec<Value> = self.exchange.parts[..at].iter().filter_map(Part::message).collect();
-        let now = &self.heard;
+        let (then, now) = (&self.then, &self.heard);
         // The ids of sessions, by the request that opened them.
         for (message, old) in then.iter().filter_map(|message| Some((message, session(message)?))) {
             let same = now.iter().find(|new| new["id"] == message["id"] && new.get("method").is_none());
