@@ -85,7 +85,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
         Some(list) => tree::install(work, list, approval.as_ref()).await,
         None => Err(Stop::ByNpm("there is no list of packages".to_owned())),
     };
-    let mut are_scripts_done = false;
+    let (mut are_scripts_done, mut are_ignored) = (false, None);
     let mut to_keep = None;
     let stderr = match made {
         Ok(Scripts::Done { are_there }) => {
@@ -94,7 +94,11 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
         }
         Ok(Scripts::ToRun(scripts)) => {
             to_keep = Some(scripts);
-            let ran = run_scripts(work, prefix, approval.as_ref(), &npm()?).await;
+            let npm = npm()?;
+            // npm takes as long to say this as to run a short script.
+            let ran = run_scripts(work, prefix, approval.as_ref(), &npm);
+            let (ran, ignores) = tokio::join!(ran, ignores_scripts(&npm));
+            are_ignored = ignores;
             ran.map_err(|error| refused(error, &name, package))?
         }
         Err(Stop::Failed(error)) => return Err(error),
@@ -130,8 +134,12 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     } else {
         None
     };
-    let scripts_not_run = match listed.filter(|listed| !listed.is_empty()) {
-        Some(packages) if ignores_scripts(&npm()?).await == Some(true) => {
+    let listed = listed.filter(|listed| !listed.is_empty());
+    if listed.is_some() && are_ignored.is_none() {
+        are_ignored = ignores_scripts(&npm()?).await;
+    }
+    let scripts_not_run = match listed {
+        Some(packages) if are_ignored == Some(true) => {
             ScriptsNotRun::ignored(packages, installer.sets_for_npm(scripts::VARIABLE))
         }
         _ => blocked,

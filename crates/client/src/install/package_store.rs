@@ -9,6 +9,7 @@
 //! time of the last change says whether one is as it was unpacked, and one that is not is fetched again. Who can write there
 //! as the caller can also change what is installed.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Write as _};
@@ -20,6 +21,7 @@ use acp_registry_host::fs::{FileSharing, PathError, is_full, read_bounded, write
 use acp_registry_host::lock::{Acquisition, Lock};
 use acp_registry_http::{Client, FetchError, Problem, Sink};
 use acp_registry_plan::json;
+use rayon::prelude::*;
 use ring::digest::{Context, SHA512};
 use serde::{Deserialize, Serialize};
 use tokio::task::spawn_blocking;
@@ -299,31 +301,30 @@ impl StoredPackage {
 
     fn put(&self, into: &Path, sharing: &FileSharing, replaces: bool) -> Result<bool, PathError> {
         let from = self.directory.join(FILES);
-        fs::create_dir_all(into).map_err(PathError::at(into))?;
-        let mut folder = "";
-        for StoredFile(path, state) in &self.list.files {
+        let folders: BTreeSet<&str> =
+            self.list.files.iter().filter_map(|file| Some(file.0.rsplit_once('/')?.0)).chain([""]).collect();
+        for folder in folders {
+            let place = into.join(folder);
+            fs::create_dir_all(&place).map_err(PathError::at(&place))?;
+        }
+        // A bundle is one package of many files.
+        let put = |StoredFile(path, state): &StoredFile| {
             let (source, target) = (from.join(path), into.join(path));
             let is_same =
                 source.symlink_metadata().is_ok_and(|found| found.is_file() && FileState::from(&found) == *state);
             if !is_same {
                 return Ok(false);
             }
-            let above = path.rsplit_once('/').map_or("", |(above, _)| above);
-            if above != folder {
-                let place = into.join(above);
-                fs::create_dir_all(&place).map_err(PathError::at(&place))?;
-                folder = above;
-            }
             if replaces {
                 let _ = fs::remove_file(&target);
             }
             match sharing.share(&source, &target) {
                 // Another process fetches it again.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-                shared => shared.map_err(PathError::at(&target))?,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+                shared => shared.map(|()| true).map_err(PathError::at(&target)),
             }
-        }
-        Ok(true)
+        };
+        self.list.files.par_iter().map(put).try_reduce(|| true, |one, other| Ok(one && other))
     }
 }
 

@@ -596,6 +596,8 @@ impl Installer {
         }
         // As this program does, trust the authorities of the system, and those of the variable that npm does not read.
         environment.set("NODE_USE_SYSTEM_CA", "1");
+        // npm has a new temporary directory each time, in which the compiler's cache would only be written.
+        environment.set("NODE_DISABLE_COMPILE_CACHE", "1");
         if let Some(file) = environment.get("SSL_CERT_FILE").map(ToOwned::to_owned)
             && environment.get("NODE_EXTRA_CA_CERTS").is_none()
         {
