@@ -289,10 +289,6 @@ fn key_methods(result: &Value) -> Vec<String> {
 /// How long the agent is listened to after the response.
 const LATE: Duration = Duration::from_millis(300);
 
-/// Time limit for closing the connection to the model, as a multiple of the patience: a thread that reads from it may take
-/// longer than one answer to notice that nobody listens.
-const CLOSES: u32 = 3;
-
 /// Time between two lines of a command that is interrupted.
 const LINE: Duration = Duration::from_millis(200);
 
@@ -318,7 +314,7 @@ impl StartedAgent {
             let late = updates[before..].iter().find(|update| CONTENT.contains(&update.kind()));
             cancelled.late = late.map(|update| quote(update.kind()));
             let is_aborted = |request: &ModelRequest| request.step.is_none() || request.is_aborted;
-            let mut wait = Wait::until(Instant::now() + self.patience() * CLOSES);
+            let mut wait = Wait::until(Instant::now() + self.patience());
             cancelled.is_aborted = loop {
                 let is_aborted = turn.play.wait(LINE, |requests| requests.iter().all(is_aborted)).await;
                 if is_aborted || self.is_over(&mut wait) {
