@@ -366,6 +366,20 @@ fn a_client_that_does_not_read_does_not_keep_the_program_from_ending() {
     }
 }
 
+#[test]
+fn a_client_that_closes_its_end_while_nothing_is_in_progress_ends_the_program() {
+    let people = people();
+    let mut command = people.command(&["rpc"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    writeln!(stdin, "{}", json!({ "jsonrpc": "2.0", "id": 1, "method": "none" })).unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    assert!(output.read_line(&mut String::new()).unwrap() > 0);
+    drop(output);
+    assert_eq!(ended(child), Some(0));
+    drop(stdin);
+}
+
 /// Waits for the end of a program, which is killed after [`LONG`].
 fn ended(mut child: Child) -> Option<i32> {
     let began = Instant::now();

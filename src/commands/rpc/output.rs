@@ -1,6 +1,7 @@
 //! Writes messages to stdout, on a thread of its own: a client that does not read must not keep the program from ending.
 
 use std::collections::VecDeque;
+use std::future::pending;
 use std::io::{self, Write as _};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -37,6 +38,30 @@ struct Outgoing {
     is_ending: bool,
 }
 
+/// Waits until nothing reads stdout any more, also while nothing is written.
+#[cfg(unix)]
+#[expect(deprecated, reason = "its successor is unsafe because a descriptor may be closed, which stdout is not")]
+async fn hung_up() {
+    use tokio::io::Interest;
+    use tokio::io::unix::AsyncFd;
+
+    // A file cannot be watched, and has no end.
+    if let Ok(stdout) = AsyncFd::with_interest(io::stdout(), Interest::WRITABLE) {
+        while let Ok(mut guard) = stdout.writable().await {
+            if guard.ready().is_write_closed() {
+                return;
+            }
+            guard.clear_ready();
+        }
+    }
+    pending::<()>().await;
+}
+
+#[cfg(not(unix))]
+async fn hung_up() {
+    pending::<()>().await;
+}
+
 impl MessageQueue {
     pub(crate) fn start() -> io::Result<Arc<Self>> {
         let output =
@@ -65,7 +90,11 @@ impl MessageQueue {
 
     /// Is ready once the client has closed its end.
     pub(crate) async fn closed(&self) {
-        let _ = self.closed.subscribe().wait_for(|is_closed| *is_closed).await;
+        let mut closed = self.closed.subscribe();
+        tokio::select! {
+            _ = closed.wait_for(|is_closed| *is_closed) => {}
+            () = hung_up() => self.close(),
+        }
     }
 
     /// From now on, a client that reads nothing is not waited for.
