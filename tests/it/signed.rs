@@ -494,6 +494,19 @@ fn publishing_renews_an_old_statement_and_never_drops_it() {
     assert_eq!(run.code, 0, "{}", run.stderr);
     let back = Statement::parse(&fs::read(registry.env.path("site/latest/statement.json")).unwrap()).unwrap();
     assert!(back.sequence > statement(&renewed).sequence && back.digests == statement(&first).digests);
+    registry.env.write("site/latest/statement.json", "{}");
+    let run = registry.try_publish(Some(0), &[]);
+    assert!(run.code == 3 && run.stderr.contains("latest/statement.json cannot be used: "), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("help: restore it from a copy, or remove it and statement.json.minisig"),
+        "{}",
+        run.stderr
+    );
+    for name in ["statement.json", "statement.json.minisig"] {
+        fs::remove_file(registry.env.path(&format!("site/latest/{name}"))).unwrap();
+    }
+    let run = registry.try_publish(Some(0), &["--signer", &public(0).to_string()]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
     // A key that was announced stays announced, until another key signs.
     let next = public(1).to_string();
     registry.publish("2.0.0", 0, &["--next-key", &next]);

@@ -87,7 +87,10 @@ pub struct Signed {
 /// Why a text is not a statement.
 #[derive(Debug, thiserror::Error)]
 #[error("{STATEMENT} cannot be used: {0}")]
-pub struct WrongStatement(String);
+pub struct WrongStatement(
+    /// What is wrong with it.
+    pub String,
+);
 
 impl Statement {
     /// A statement without a name, files or keys.

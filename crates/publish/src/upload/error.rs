@@ -2,6 +2,7 @@
 
 use acp_registry_host::fs::{PathError, ReadError};
 use acp_registry_plan::failure::Failure;
+use acp_registry_plan::statement::{STATEMENT, STATEMENT_SIGNATURE};
 
 /// Why a tree cannot be published, or snapshots cannot be pruned.
 #[derive(Debug, thiserror::Error)]
@@ -64,10 +65,10 @@ pub enum Error {
     /// There is no such snapshot.
     #[error("{0} is not a snapshot: it has no SHA256SUMS")]
     NoSnapshot(String),
-    /// The list of digests of a snapshot cannot be used.
+    /// The list of digests of a snapshot, or the statement, cannot be used.
     #[error("{place} cannot be used: {why}")]
     Unreadable {
-        /// The address of the list.
+        /// Its address.
         place: String,
         /// What is wrong with it.
         why: String,
@@ -146,6 +147,11 @@ fn publish_remedy(error: &Error) -> String {
         Error::Foreign(_) => "move it away, or name another place with --to",
         Error::Unpublished(_) => "name the place of a published tree with --to",
         Error::NoSnapshot(_) => "choose one that `acp-registry publish list` shows",
+        Error::Unreadable { place, .. } if place.ends_with(STATEMENT) => {
+            return format!(
+                "restore it from a copy, or remove it and {STATEMENT_SIGNATURE}, and name the key with --signer once"
+            );
+        }
         Error::Unreadable { .. } | Error::Missing(_) | Error::Altered(_) => {
             "choose another snapshot, or restore the file from a copy"
         }

@@ -9,7 +9,7 @@ use acp_registry_client::index::minisign::{PublicKey, Signatures};
 use acp_registry_plan::entries::DISCOVERY;
 use acp_registry_plan::json;
 use acp_registry_plan::statement::{
-    STATEMENT, STATEMENT_LIMIT, STATEMENT_SIGNATURE, STATEMENT_SIGNATURE_LIMIT, Signed, Statement,
+    STATEMENT, STATEMENT_LIMIT, STATEMENT_SIGNATURE, STATEMENT_SIGNATURE_LIMIT, Signed, Statement, WrongStatement,
 };
 use acp_registry_plan::text::quote;
 use acp_registry_plan::timestamp::Timestamp;
@@ -67,12 +67,8 @@ pub(super) async fn sign(
     state.signed = true;
     let before_signature = get(STATEMENT_SIGNATURE, STATEMENT_SIGNATURE_LIMIT).await?.unwrap_or_default();
     let before_signature = String::from_utf8_lossy(&before_signature).into_owned();
-    let known = before.as_deref().map(Statement::parse).transpose().map_err(|error| Error::Target {
-        message: format!("{}: {error}", sender.target.shown(LATEST)),
-        remedy: format!(
-            "restore it from a copy, or remove it and {STATEMENT_SIGNATURE}, and name the key with --signer once"
-        ),
-    })?;
+    let unreadable = |WrongStatement(why)| Error::Unreadable { place: sender.target.shown(&place(STATEMENT)), why };
+    let known = before.as_deref().map(Statement::parse).transpose().map_err(unreadable)?;
     let keys = |statement: &Statement| -> Vec<PublicKey> {
         statement.next_keys.iter().filter_map(|key| key.parse().ok()).collect()
     };
