@@ -147,11 +147,23 @@ fn a_home_of_an_agent_that_is_a_link_opens_nothing() {
         return;
     }
     let homes = people.root().join("homes");
-    let _ = fs::remove_dir_all(homes.join("a"));
-    std::os::unix::fs::symlink(people.env.path("home"), homes.join("a")).unwrap();
-    let run = Run::of(&mut command(&people, &["run", "a", "--sandbox"]));
-    assert!(run.code == 4 && run.stdout.is_empty(), "{} {}", run.code, run.stdout);
-    assert!(run.stderr.contains("homes/a: it is a link: put the directory itself there"), "{}", run.stderr);
+    let _ = fs::remove_dir_all(&homes);
+    // The home itself, the directory of all homes, and a link to nothing.
+    for (link, target) in [("homes/a", "home"), ("homes", "home"), ("homes/a", "missing")] {
+        let place = people.root().join(link);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(people.env.path(target), &place).unwrap();
+        let run = Run::of(&mut command(&people, &["run", "a", "--sandbox"]));
+        assert!(run.code == 4 && run.stdout.is_empty(), "{} {}", run.code, run.stdout);
+        assert!(
+            run.stderr.contains(&format!("{link} is a link, and what it leads to is not opened")),
+            "{}",
+            run.stderr
+        );
+        assert!(run.stderr.contains("help: put the directory itself in its place"), "{}", run.stderr);
+        fs::remove_file(&place).unwrap();
+        let _ = fs::remove_dir(&homes);
+    }
 }
 
 #[test]

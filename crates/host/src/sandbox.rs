@@ -54,6 +54,9 @@ pub enum SandboxError {
         "{0} is not opened to the program: it has the home directory in it, the installed agents, or files of several programs"
     )]
     Home(PathBuf),
+    /// What would be opened leads elsewhere.
+    #[error("{} is a link, and what it leads to is not opened to the program", .0.display())]
+    Link(PathBuf),
     /// What would be opened is not there, or cannot be found.
     #[error("{}: {error}", path.display())]
     Path {

@@ -682,6 +682,9 @@ impl From<Error> for Failure {
             Error::Sandbox { error: SandboxError::Home(_), .. } => {
                 Self::refused(message).help("start it in the directory of a project")
             }
+            Error::Sandbox { error: SandboxError::Link(_), .. } => {
+                Self::refused(message).help("put the directory itself in its place")
+            }
             Error::Sandbox { error: SandboxError::Network(_), .. } => {
                 Self::refused(message).help("leave out --network none, or name a sandbox of this system with --wrap")
             }

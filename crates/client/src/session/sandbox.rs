@@ -67,11 +67,10 @@ impl Session {
         let root = self.store.root().canonicalize().unwrap_or_else(|_| self.store.root().to_owned());
         let mut sandbox = self.sandbox().map_err(refused)?;
         sandbox.write(directory).map_err(refused)?;
-        let own = root.join("homes").join(version.receipt.id.as_str());
-        // A link would open what it leads to.
-        if own.exists() && own.canonicalize().ok().as_ref() != Some(&own) {
-            let error = std::io::Error::other("it is a link: put the directory itself there");
-            return Err(refused(SandboxError::Path { path: own, error }));
+        let homes = root.join("homes");
+        let own = homes.join(version.receipt.id.as_str());
+        if let Some(link) = [&homes, &own].into_iter().find(|path| path.is_symlink()) {
+            return Err(refused(SandboxError::Link(link.clone())));
         }
         sandbox.own(&own);
         sandbox.read(&version.directory).map_err(refused)?;
