@@ -23,15 +23,14 @@ pub enum ClosureProblem {
 impl Registry {
     /// The agents whose folders have closures.
     pub fn with_closures(&self) -> Vec<(&AgentFolder, &Manifest)> {
-        let found = self.entries.par_iter().filter(|folder| self.has_closures(&folder.id));
-        found.filter_map(|folder| Some((folder, folder.manifest.present()?))).collect()
+        let manifests = self.entries.par_iter().filter_map(|folder| Some((folder, folder.manifest.present()?)));
+        manifests.filter(|(folder, manifest)| self.has_closures(&folder.id, manifest)).collect()
     }
 
     /// Whether there is a file of a closure. Of an agent without one, the manifest need not be read again.
-    fn has_closures(&self, id: &str) -> bool {
-        let folder = self.root.join(id);
-        [PackageKind::Npx, PackageKind::Uvx].iter().any(|kind| {
-            let found = folder.join(file_name(*kind)).symlink_metadata();
+    fn has_closures(&self, id: &str, manifest: &Manifest) -> bool {
+        [PackageKind::Npx, PackageKind::Uvx].into_iter().filter(|kind| manifest.has_package(*kind)).any(|kind| {
+            let found = self.root.join(id).join(file_name(kind)).symlink_metadata();
             !found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
         })
     }
@@ -42,7 +41,7 @@ impl Registry {
         id: &str,
         manifest: &Manifest,
     ) -> impl Iterator<Item = (PackageKind, Result<PublishedClosure, ClosureProblem>)> {
-        let agent = self.has_closures(id).then(|| Agent::from_json(&manifest.value()));
+        let agent = self.has_closures(id, manifest).then(|| Agent::from_json(&manifest.value()));
         let packages = agent.iter().flat_map(|agent| agent.distribution.packages());
         let packages: Vec<_> = packages.map(|(kind, package)| (kind, package.package.clone())).collect();
         packages.into_iter().filter_map(move |(kind, package)| {

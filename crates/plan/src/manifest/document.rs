@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use super::{Agent, Places, escape_segment};
+use super::{Agent, PackageKind, Places, escape_segment};
 use crate::source::{Edit, Span};
 
 /// One `agent.json`: its text, its typed model, and the positions of its values in the text.
@@ -18,6 +18,8 @@ pub struct Manifest {
     id: String,
     name: String,
     agent: OnceLock<Box<Agent>>,
+    npx: bool,
+    uvx: bool,
     is_object: bool,
     has_duplicate_keys: bool,
     places: Mutex<Option<Arc<Places>>>,
@@ -53,8 +55,19 @@ impl Manifest {
         };
         let [id, name] =
             ["id", "name"].map(|key| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned());
-        let (agent, places) = (OnceLock::new(), Mutex::new(None));
-        Ok(Self { id, name, agent, is_object: value.is_object(), has_duplicate_keys: duplicate.get(), places, text })
+        let [npx, uvx] =
+            [PackageKind::Npx, PackageKind::Uvx].map(|kind| value["distribution"][kind.as_str()].is_object());
+        Ok(Self {
+            id,
+            name,
+            agent: OnceLock::new(),
+            npx,
+            uvx,
+            is_object: value.is_object(),
+            has_duplicate_keys: duplicate.get(),
+            places: Mutex::new(None),
+            text,
+        })
     }
 
     /// The text of the file.
@@ -89,6 +102,15 @@ impl Manifest {
     #[must_use]
     pub fn agent(&self) -> &Agent {
         self.agent.get_or_init(|| Box::new(Agent::from_json(&self.value())))
+    }
+
+    /// Whether the stable version has a package of this kind.
+    #[must_use]
+    pub fn has_package(&self, kind: PackageKind) -> bool {
+        match kind {
+            PackageKind::Npx => self.npx,
+            PackageKind::Uvx => self.uvx,
+        }
     }
 
     /// Whether the document is a JSON object.
