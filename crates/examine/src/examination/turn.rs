@@ -179,8 +179,12 @@ impl StartedAgent {
 
     /// The updates of a turn so far.
     pub(super) fn updates(&self, turn: &Turn) -> Vec<&SessionUpdate> {
-        let updates = self.client.updates.get(turn.updates..).unwrap_or_default();
-        updates.iter().filter(|update| update.session == turn.session).collect()
+        self.updates_since(turn, turn.updates).collect()
+    }
+
+    fn updates_since(&self, turn: &Turn, known: usize) -> impl Iterator<Item = &SessionUpdate> {
+        let updates = self.client.updates.get(known..).unwrap_or_default();
+        updates.iter().filter(move |update| update.session == turn.session)
     }
 
     /// The agent's requests for permission in a turn so far.
@@ -212,21 +216,31 @@ impl StartedAgent {
 
     /// The text of a turn so far, without white space.
     pub(super) fn text(&self, turn: &Turn) -> String {
-        let chunks = self.updates(turn).into_iter().filter(|update| update.kind() == "agent_message_chunk");
+        self.text_since(turn, turn.updates)
+    }
+
+    fn text_since(&self, turn: &Turn, known: usize) -> String {
+        let chunks = self.updates_since(turn, known).filter(|update| update.kind() == "agent_message_chunk");
         chunks.map(|update| plain(update.text())).collect()
     }
 
-    /// Waits for late text after the end of a turn while more of it arrives: how fast an agent writes is no matter of checks.
+    /// Waits for late text after the end of a turn while updates arrive: how fast an agent writes is no matter of checks.
     /// Returns whether the text contains `wanted`.
     pub(super) async fn has_text(&mut self, turn: &Turn, wanted: &str) -> bool {
         let (wanted, end) = (plain(wanted), Instant::now() + self.turn_limit());
-        while !self.text(turn).contains(&wanted) {
-            let (before, deadline) = (self.updates(turn).len(), end.min(Instant::now() + self.patience()));
-            if self.read_until(deadline, |agent| agent.updates(turn).len() > before).await.is_err() {
+        // An agent may send its text in very many pieces: each is read once.
+        let (mut text, mut known) = (String::new(), turn.updates);
+        loop {
+            text += &self.text_since(turn, known);
+            known = self.client.updates.len();
+            if text.len() >= wanted.len() && text.contains(&wanted) {
+                return true;
+            }
+            let deadline = end.min(Instant::now() + self.patience());
+            if self.read_until(deadline, |agent| agent.client.updates.len() > known).await.is_err() {
                 return false;
             }
         }
-        true
     }
 
     /// Waits until the client has a state, or the turn has ended, up to the limit of a turn. Returns whether it has.
