@@ -755,4 +755,9 @@ fn a_tree_whose_publisher_was_killed_is_taken_over_from_its_snapshot() {
     let run = registry.env.run(&[&all[..], &["--signer", &public(0).to_string()]].concat());
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(registry.env.read("again/registry.json").contains("a@1.1.0"));
+    // Readers of the directory find it there too.
+    for place in ["site/latest", "site/latest/registry.json"] {
+        let info = registry.env.run(&["info", "a", "--index", place, "--json"]);
+        assert!(info.code == 0 && info.stdout.contains("a@1.1.0"), "{place}: {}", info.stderr);
+    }
 }

@@ -140,7 +140,7 @@ pub(super) async fn load_proven(
     };
     let url = match place {
         IndexLocation::Path(path) => {
-            let mut index = from_path(path, proof)?;
+            let mut index = from_path(path, proof).await?;
             let changed = std::fs::metadata(path).and_then(|metadata| metadata.modified());
             index.origin = origin(changed.unwrap_or_else(|_| SystemTime::now()), false);
             return loaded(index, None);
@@ -224,7 +224,8 @@ async fn fetch(
     let mut index = parse_bytes(body, &shown(url))?;
     let (mut validators, mut max_age) = (answer.validators, answer.max_age);
     if let Some(proof) = proof.filter(|proof| !proof.names(view(url), index.sha256())) {
-        let body = proof.load_from_snapshot(client, url, (view(url), INDEX_LIMIT)).await;
+        let place = IndexLocation::Url(url.clone());
+        let body = proof.load_from_snapshot(Some(client), &place, (view(url), INDEX_LIMIT)).await;
         index = parse_bytes(body.ok_or_else(|| proof.refuse(shown(url)))?, &shown(url))?;
         (validators, max_age) = (Validators::default(), Some(Duration::ZERO));
     }
@@ -247,7 +248,7 @@ fn parse_bytes(bytes: Vec<u8>, place: &str) -> Result<Index, Error> {
     })
 }
 
-fn from_path(path: &Path, proof: Option<&Proof>) -> Result<Index, Error> {
+async fn from_path(path: &Path, proof: Option<&Proof>) -> Result<Index, Error> {
     let published = path.join("registry.json");
     let file = if !path.is_dir() {
         path
@@ -265,10 +266,9 @@ fn from_path(path: &Path, proof: Option<&Proof>) -> Result<Index, Error> {
     let bytes = read().map_err(|error| Error::Read { place: place.clone(), error })?;
     // The digest of a large index takes longer than its text: it is made once.
     let index = parse_bytes(bytes, &place)?;
-    match proof.filter(|proof| !proof.names(name, index.sha256())) {
-        Some(proof) => Err(proof.refuse(place).into()),
-        None => Ok(index),
-    }
+    let Some(proof) = proof.filter(|proof| !proof.names(name, index.sha256())) else { return Ok(index) };
+    let kept = proof.load_from_snapshot(None, &IndexLocation::Path(file.to_owned()), (name, INDEX_LIMIT)).await;
+    parse_bytes(kept.ok_or_else(|| proof.refuse(place.clone()))?, &place)
 }
 
 /// Reads the manifests of a registry as the index that would be built from them.

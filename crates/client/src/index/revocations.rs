@@ -150,12 +150,8 @@ pub async fn learn_revocations(
             match proof.as_ref().filter(|proof| !is_signed(proof)) {
                 None => loaded,
                 Some(proof) => {
-                    let kept = match (place, client()) {
-                        (IndexLocation::Url(index), Ok(client)) => {
-                            proof.load_from_snapshot(&client, index, (REVOKED, REVOKED_LIMIT)).await
-                        }
-                        _ => None,
-                    };
+                    let client = client().ok();
+                    let kept = proof.load_from_snapshot(client.as_deref(), place, (REVOKED, REVOKED_LIMIT)).await;
                     let kept = kept.and_then(|text| parse(&text).ok());
                     Beside::Known(kept.ok_or_else(|| proof.refuse(own.0.clone()))?)
                 }

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use url::Url;
 
+use super::IndexLocation;
 use super::minisign::{PublicKey, Signatures};
 use acp_registry_host::fs::{PathError, make_private, read_bounded, write_durable};
 use acp_registry_host::lock::{Acquisition, Lock};
@@ -231,15 +231,27 @@ impl Proof {
         digest.parse().is_ok_and(|digest| self.has(file, digest))
     }
 
-    /// Reads a file beside an index from the snapshot, while its host replaces the file itself.
+    /// Reads a file beside an index from the snapshot, while the file itself is replaced.
     pub(super) async fn load_from_snapshot(
         &self,
-        client: &Client,
-        index: &Url,
+        client: Option<&Client>,
+        index: &IndexLocation,
         (file, limit): (&str, u64),
     ) -> Option<Vec<u8>> {
-        let kept = index.join(&format!("../{}/{file}", self.statement.snapshot.as_ref()?)).ok()?;
-        let body = client.revalidate(&kept, limit, None).await.ok()?.body?;
+        let snapshot = self.statement.snapshot.as_ref()?;
+        let body = match index {
+            IndexLocation::Url(url) => {
+                let kept = url.join(&format!("../{snapshot}/{file}")).ok()?;
+                client?.revalidate(&kept, limit, None).await.ok()?.body?
+            }
+            IndexLocation::Path(path) => {
+                let path = path.canonicalize().ok()?;
+                let tree = if path.is_dir() { &path } else { path.parent()? };
+                let root = tree.parent()?;
+                read_bounded(&root.join(snapshot).join(file), root, limit).ok()?
+            }
+            IndexLocation::Unusable(_) => return None,
+        };
         self.has(file, Sha256::of(&body)).then_some(body)
     }
 
