@@ -107,8 +107,9 @@ pub(crate) fn locked(folder: &Path) {
         let bun = format!(
             "cd '{place}/bun' && BUN_INSTALL_CACHE_DIR='{place}/bun-cache' '{bin}/bun' install --frozen-lockfile --ignore-scripts"
         );
+        // The others ask nobody whether a version was recalled: the index is a file here, so that this program does not either.
         let ours = format!(
-            "XDG_CACHE_HOME='{place}/cache' '{PROGRAM}' -q install --no-check --locked --lock '{place}/x.lock' --root '{place}/root' example"
+            "XDG_CACHE_HOME='{place}/cache' '{PROGRAM}' -q install --no-check --locked --lock '{place}/x.lock' --index '{place}/index.json' --root '{place}/root' example"
         );
         let prepared = sh(&format!(
             "cd '{place}/npm' && npm install --package-lock-only --ignore-scripts --no-audit --no-fund"
