@@ -104,7 +104,8 @@ pub(crate) fn advisories(
     if !advisories.unasked.is_empty() {
         let mut settings = network::settings(allowed)?;
         settings.cache = if use_cache { network::cache(ui) } else { None };
-        let client = Client::new(settings)?;
+        let client = Client::new(settings);
+        client.prepare()?;
         signals::run_and_forget(advisories.ask(&client))?;
     }
     Ok(advisories)
@@ -192,6 +193,8 @@ pub(crate) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Resu
     if use_cache {
         network.cache = network::cache(ui);
     }
+    let client = Client::new(network);
+    client.prepare()?;
     let variable = |name: &str| env::var(name).ok();
     let machine = Machine {
         environment: Environment::from_host(env::vars_os()),
@@ -200,7 +203,7 @@ pub(crate) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Resu
         launcher: launcher(),
         surroundings: network::surroundings(&variable),
         packages: network::package_cache().filter(|_| use_cache),
-        client: Client::new(network)?,
+        client,
     };
     let options = StartOptions {
         isolation: isolation(args.sandbox, args.network),

@@ -31,6 +31,7 @@ pub(crate) fn connect(
     let mut settings = settings(allowed)?;
     settings.cache = if use_cache { cache(ui) } else { None };
     let connection = Connection::open(&surroundings(&variable), needs, settings)?;
+    connection.client.prepare()?;
     let notes = connection.notes();
     for note in &notes {
         ui.warning(note);

@@ -23,7 +23,7 @@ pub(crate) fn settings(servers: &[&Server]) -> Settings {
 }
 
 pub(crate) fn client(servers: &[&Server]) -> Client {
-    Client::new(settings(servers)).unwrap()
+    Client::new(settings(servers))
 }
 
 pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
@@ -180,7 +180,7 @@ fn a_token_is_sent_to_its_host_and_not_behind_a_redirect() {
     });
     let mut settings = settings(&[&server, &target]);
     settings.credentials.add(&url(&server.url("/")), &Secret::Bearer("secret".into()));
-    let client = Client::new(settings).unwrap();
+    let client = Client::new(settings);
     for path in ["/elsewhere", "/self", "/direct"] {
         run(client.document(&url(&server.url(path)), "*/*", 100)).unwrap();
     }
@@ -212,7 +212,7 @@ fn a_token_is_sent_to_its_host_and_not_behind_a_redirect() {
 fn a_configured_source_is_open_to_questions_but_not_to_manifests() {
     let server = Server::answering(|_| ok("x"));
     let sources = AllowedHosts::parse([&server.host]).unwrap();
-    let client = Client::new(Settings { sources, ..settings(&[]) }).unwrap();
+    let client = Client::new(Settings { sources, ..settings(&[]) });
     let address = url(&server.url("/"));
     assert!(run(client.document(&address, "*/*", 100)).is_ok());
     assert!(!client.may_ask(&address));
@@ -246,7 +246,7 @@ fn tls_that_proves_nothing_is_told_from_a_host_that_is_down() {
     // A certificate that no authority has signed.
     let host = self_signed();
     let allowed = AllowedHosts::parse([&host]).unwrap();
-    let client = Client::new(Settings { allowed, ..Settings::default() }).unwrap();
+    let client = Client::new(Settings { allowed, ..Settings::default() });
     let error = get(&client, &format!("https://{host}/")).unwrap_err();
     assert!(matches!(error.problem, Problem::Untrusted(_)), "{error}");
     assert!(!error.problem.may_pass());
@@ -268,7 +268,7 @@ fn ipv6_and_names_work() {
     let server = Server::answering(|_| ok("name"));
     let host = server.host.replace("127.0.0.1", "localhost");
     let allowed = AllowedHosts::parse([&host]).unwrap();
-    let client = Client::new(Settings { allowed, ..settings(&[]) }).unwrap();
+    let client = Client::new(Settings { allowed, ..settings(&[]) });
     assert_eq!(get(&client, &format!("http://{host}/")).unwrap().unwrap(), b"name");
 }
 
@@ -286,7 +286,7 @@ fn a_host_that_is_down_costs_its_time_once() {
     let host = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let allowed = AllowedHosts::parse([&host]).unwrap();
     let backoff = Duration::from_millis(300);
-    let client = Client::new(Settings { allowed, backoff, ..settings(&[]) }).unwrap();
+    let client = Client::new(Settings { allowed, backoff, ..settings(&[]) });
     let before = std::time::Instant::now();
     for path in 0..500 {
         let error = get(&client, &format!("http://{host}/{path}")).unwrap_err();
@@ -335,7 +335,7 @@ fn the_cache_asks_only_whether_something_has_changed() {
             credentials.add(&url(&server.url("/")), &Secret::Bearer(secret.to_owned()));
         }
         let cache = Some(Cache::open(folder.path(), 1 << 20).unwrap());
-        let client = Client::new(Settings { cache, credentials, ..settings(&[&server]) }).unwrap();
+        let client = Client::new(Settings { cache, credentials, ..settings(&[&server]) });
         let document = run(client.document(&url(&server.url("/")), "text/plain", 100)).unwrap().unwrap();
         assert_eq!((document.body.as_slice(), document.media_type.as_str()), (&b"x"[..], "text/plain"));
         server.requests().last().unwrap().header("if-none-match").to_owned()

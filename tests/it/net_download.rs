@@ -22,7 +22,7 @@ fn a_download_drop_by_drop_is_given_up() {
     });
     // However long the client waits for the next byte, one byte is too little for that time.
     let settings = Settings { slow_timeout: Duration::from_millis(1), ..settings(&[&server]) };
-    let client = Client::new(settings).unwrap();
+    let client = Client::new(settings);
     let error = run(client.download(&url(&server.url("/")), 1 << 30, &mut Memory::default())).unwrap_err();
     assert_eq!(error.problem, Problem::TooSlow);
     assert_eq!(server.asked().len(), 1);
@@ -47,7 +47,7 @@ fn a_host_that_breaks_off_or_falls_silent_is_given_up_in_time() {
     });
     let impatient = |server: &Server| {
         let idle_timeout = Duration::from_millis(300);
-        Client::new(Settings { idle_timeout, ..settings(&[server]) }).unwrap()
+        Client::new(Settings { idle_timeout, ..settings(&[server]) })
     };
     assert_eq!(get(&impatient(&silent), &silent.url("/")).unwrap_err().problem, Problem::Timeout);
 

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use acp_registry_plan::digest::Sha256;
@@ -32,15 +32,20 @@ const HOP_LIMIT: usize = 10;
 /// in the same way. Must be used inside a tokio runtime.
 #[derive(Debug)]
 pub struct Client {
-    /// For documents, which may come compressed.
-    decoding: Pair,
-    /// For downloads, whose bytes are not decoded.
-    raw: Pair,
+    clients: OnceLock<Result<Clients, Problem>>,
     hosts: Hosts,
     answers: AtomicU64,
     answers_by_name: AtomicU64,
     pub(super) settings: Settings,
     pub(super) memo: Memo,
+}
+
+#[derive(Debug)]
+struct Clients {
+    /// For documents, which may come compressed.
+    decoding: Pair,
+    /// For downloads, whose bytes are not decoded.
+    raw: Pair,
 }
 
 /// Two clients that connect to different hosts.
@@ -107,31 +112,31 @@ impl Reply {
 }
 
 impl Client {
-    /// Makes a client.
-    ///
-    /// # Errors
-    /// [`Problem::Setup`] when the system offers no certificate authorities.
-    pub fn new(settings: Settings) -> Result<Self, Problem> {
-        let tls = tls(&settings)?;
-        let base = |is_raw| builder(&settings, is_raw, &tls);
-        let resolver = Arc::new(Resolver::new(&settings.proxies));
-        let exempt = settings.proxies.urls().filter_map(|url| Some(url.host_str()?.to_owned())).collect();
-        let guard = Arc::new(Guard { resolver: resolver.clone(), exempt });
-        let open = Arc::new(Open { resolver });
-        let build = |builder: reqwest::ClientBuilder| builder.build().map_err(|e| Problem::Setup(e.to_string()));
-        let pair = |is_raw| {
-            let guarded = build(base(is_raw).dns_resolver(guard.clone()))?;
-            Ok(Pair { guarded, open: build(base(is_raw).dns_resolver(open.clone()))? })
-        };
-        Ok(Self {
-            decoding: pair(false)?,
-            raw: pair(true)?,
+    /// Makes a client, which reads the certificate authorities of the system before its first request: an installation
+    /// from the cache sends none, and would spend a quarter of its time on them.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            clients: OnceLock::new(),
             hosts: Hosts::new(settings.host_limits),
             answers: AtomicU64::new(0),
             answers_by_name: AtomicU64::new(0),
             memo: Memo::default(),
             settings,
-        })
+        }
+    }
+
+    /// Reads the certificate authorities now, for a caller that judges others by their answers: that this machine has none
+    /// must not count as their failure.
+    ///
+    /// # Errors
+    /// [`Problem::Setup`] when the system offers none.
+    pub fn prepare(&self) -> Result<(), Problem> {
+        self.clients().map(|_| ())
+    }
+
+    fn clients(&self) -> Result<&Clients, Problem> {
+        self.clients.get_or_init(|| Clients::new(&self.settings)).as_ref().map_err(Clone::clone)
     }
 
     /// The proxies of its requests.
@@ -158,7 +163,7 @@ impl Client {
 
     /// Whether this client may send requests to an address. The addresses of a host name are checked later.
     pub fn may_ask(&self, url: &Url) -> bool {
-        self.client_for(url, true, false).is_ok()
+        self.is_open(url, false).is_ok()
     }
 
     /// Whether requests to this address of a source have a secret.
@@ -287,9 +292,31 @@ impl Client {
     }
 
     fn client_for(&self, url: &Url, is_raw: bool, is_to_source: bool) -> Result<&reqwest::Client, Problem> {
-        let pair = if is_raw { &self.raw } else { &self.decoding };
-        let is_allowed = self.settings.allowed.allows(url) || (is_to_source && self.settings.sources.allows(url));
-        Ok(if is_open(url, is_allowed)? { &pair.open } else { &pair.guarded })
+        let is_open = self.is_open(url, is_to_source)?;
+        let clients = self.clients()?;
+        let pair = if is_raw { &clients.raw } else { &clients.decoding };
+        Ok(if is_open { &pair.open } else { &pair.guarded })
+    }
+
+    fn is_open(&self, url: &Url, is_to_source: bool) -> Result<bool, Problem> {
+        is_open(url, self.settings.allowed.allows(url) || (is_to_source && self.settings.sources.allows(url)))
+    }
+}
+
+impl Clients {
+    fn new(settings: &Settings) -> Result<Self, Problem> {
+        let tls = tls(settings)?;
+        let base = |is_raw| builder(settings, is_raw, &tls);
+        let resolver = Arc::new(Resolver::new(&settings.proxies));
+        let exempt = settings.proxies.urls().filter_map(|url| Some(url.host_str()?.to_owned())).collect();
+        let guard = Arc::new(Guard { resolver: resolver.clone(), exempt });
+        let open = Arc::new(Open { resolver });
+        let build = |builder: reqwest::ClientBuilder| builder.build().map_err(|e| Problem::Setup(e.to_string()));
+        let pair = |is_raw| {
+            let guarded = build(base(is_raw).dns_resolver(guard.clone()))?;
+            Ok(Pair { guarded, open: build(base(is_raw).dns_resolver(open.clone()))? })
+        };
+        Ok(Self { decoding: pair(false)?, raw: pair(true)? })
     }
 }
 
@@ -674,7 +701,7 @@ mod tests {
     }
 
     fn problem(url: &str) -> Problem {
-        let client = Client::new(Settings::default()).unwrap();
+        let client = Client::new(Settings::default());
         block_on(client.get(&Url::parse(url).unwrap(), 1)).unwrap_err().problem
     }
 

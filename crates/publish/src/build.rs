@@ -364,7 +364,7 @@ impl TreeLocation {
         Ok(match self {
             Self::Directory(path) => Box::new(TreeDirectory(path)),
             Self::Web(base) => {
-                let client = settings().and_then(Client::new)?;
+                let client = Client::new(settings()?);
                 Box::new(Remote { base, client, runtime: Runtime::new()? })
             }
         })

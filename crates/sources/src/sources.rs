@@ -88,7 +88,7 @@ impl Connection {
             settings.proxies.choose(base)?;
             settings.sources.add(base);
         }
-        Ok(Self { client: Client::new(settings)?, sources, unknown })
+        Ok(Self { client: Client::new(settings), sources, unknown })
     }
 
     /// The addresses of the sources, without secrets.

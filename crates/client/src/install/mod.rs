@@ -30,7 +30,7 @@
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let proxies = Proxies::new(&|name| std::env::var(name).ok());
-//! let client = Arc::new(Client::new(Settings { proxies, ..Settings::default() })?);
+//! let client = Arc::new(Client::new(Settings { proxies, ..Settings::default() }));
 //! let installer = Installer::new(client, Environment::from_host(std::env::vars_os()));
 //! let package = Package { package: "someagent@1.0.0".to_owned(), ..Package::default() };
 //! let (place, temporary) = (std::path::absolute("empty")?, std::env::temp_dir());

@@ -788,7 +788,7 @@ mod tests {
     fn package_managers_trust_the_authorities_that_this_program_trusts() {
         let installer = |variables: &[(&str, &str)]| {
             let variables = variables.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-            Installer::new(Arc::new(Client::new(Settings::default()).unwrap()), Environment::from_host(variables))
+            Installer::new(Arc::new(Client::new(Settings::default())), Environment::from_host(variables))
         };
         let npm = installer(&[("SSL_CERT_FILE", "/a.pem")]).npm_environment(None);
         assert_eq!(npm.get("NODE_EXTRA_CA_CERTS"), Some("/a.pem".as_ref()));

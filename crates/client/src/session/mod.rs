@@ -284,7 +284,7 @@ impl Session {
         if let IndexLocation::Url(index) = &self.options.index {
             settings.credentials.add_user_info(index);
         }
-        let client = Arc::new(Client::new(settings)?);
+        let client = Arc::new(Client::new(settings));
         Ok(self.connection.get_or_init(|| (client, github)).clone())
     }
 }
