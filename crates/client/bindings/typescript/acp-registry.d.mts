@@ -1251,7 +1251,7 @@ export interface InstallingEndedEvent {
 export interface CheckingEvent {
   /** What happens. */
   event: 'checking';
-  /** The agent with its distribution. */
+  /** The agent, for `verify` and `validate` with its distribution. */
   name: string;
   /** How far it is. */
   phase: 'installing' | 'starting' | 'done';
