@@ -155,7 +155,7 @@ pub(crate) fn kind() -> impl TypedValueParser<Value = Kind> {
 /// Flags about what must be proven of the bytes that are installed.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(crate) struct TermsArgs {
-    /// What must be proven: `none`, `digest`, or `attested` [default: none]
+    /// What must be proven [default: none]
     ///
     /// `digest`: a digest was stated, and the bytes have it. `attested`: a workflow of the repository that the manifest names
     /// has built them; its publisher is remembered, and later versions must be by the same one.
