@@ -985,7 +985,7 @@ export interface DoctorAgent {
 }
 /** The outcome of a handshake. */
 export interface DoctorAgentHandshake {
-  /** Whether the agent answers and a person can sign in; `error`: the agent was never started. */
+  /** Whether the agent answers and a person can sign in; `error`: it was not started, or the machine may be the cause. */
   verdict: 'pass' | 'fail' | 'error';
   /** Why it did not pass, as a word that stays the same, such as `no_auth_methods` or `timeout`. */
   reason: string | null;
