@@ -776,7 +776,7 @@ export interface UpdateHeld {
   from: string;
   /** The newer version. */
   to: string;
-  /** `unknown-age`: no source states its age; `cooldown`: a setting of npm or uv holds it back; `revoked`: the registry has revoked it. */
+  /** `min-age`: too young; `unknown-age`: no source states its age; `cooldown`: a setting of npm or uv holds it back; `revoked`: the registry has revoked it. */
   reason: 'min-age' | 'unknown-age' | 'cooldown' | 'revoked';
   /** When it is old enough; null if that is unknown, or if only another setting allows it. RFC 3339. */
   until: string | null;
