@@ -120,7 +120,8 @@ impl SessionArgs {
         let named = self.named_index();
         if let Some(IndexLocation::Path(path)) = &named {
             let message = format!("the index {} is on this machine only", quote(&path.display().to_string()));
-            return Err(Failure::usage(message).help("name the address of an index that the other machine can reach"));
+            return Err(Failure::usage(message)
+                .help("name with --index the address of an index that the other machine can reach"));
         }
         let refresh = self.refresh.then(|| "--refresh".to_owned());
         Ok([address_flags(named)?, self.trust_flags(), Vec::from_iter(refresh)].concat())
