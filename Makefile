@@ -68,7 +68,7 @@ pictures: test-tools ## make the pictures of the README anew, in docs/images; ne
 	cargo build --quiet --all-features
 	node tests/browser/pictures.mjs
 
-budgets: ## what the site takes to load and to answer, with 37 and with 10,000 agents; fails when a budget is missed
+budgets: ## what the site takes to load and to answer, of the bundled registry and with 10,000 agents; fails when a budget is missed
 	BUDGETS=strict $(MAKE) --no-print-directory browser TESTS="measure-interaction.test.mjs measure-lighthouse.test.mjs"
 
 examine-real: tools ## examine all agents of the bundled registry that npm and uv can install, twice, and compare: hours and gigabytes

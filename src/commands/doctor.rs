@@ -33,8 +33,8 @@ pub(crate) struct Args {
 
     /// Repair what can be repaired
     ///
-    /// Damaged agents, and named ones that do not answer, are installed again in their version, and a Node.js or Python that
-    /// has moved is found again.
+    /// Damaged agents, and named packages that do not answer, are installed again in their version, and a Node.js or Python
+    /// that has moved is found again.
     #[arg(long)]
     fix: bool,
 

@@ -23,7 +23,7 @@ pub(crate) struct GrantArgs {
     #[arg(long, value_name = "PATH", requires = "sandbox")]
     readable: Vec<PathBuf>,
 
-    /// With --sandbox, the network of the agent [default: shared]
+    /// With --sandbox, the network of the agent: `shared` or `none` [default: shared]
     #[arg(long, value_name = "NETWORK", requires = "sandbox", hide_possible_values = true)]
     network: Option<NetworkKind>,
 }

@@ -120,7 +120,8 @@ impl SessionArgs {
         let named = self.named_index();
         if let Some(IndexLocation::Path(path)) = &named {
             let message = format!("the index {} is on this machine only", quote(&path.display().to_string()));
-            return Err(Failure::usage(message).help("name the address of an index that the other machine can reach"));
+            return Err(Failure::usage(message)
+                .help("name with --index the address of an index that the other machine can reach"));
         }
         let refresh = self.refresh.then(|| "--refresh".to_owned());
         Ok([address_flags(named)?, self.trust_flags(), Vec::from_iter(refresh)].concat())
@@ -155,7 +156,7 @@ pub(crate) fn kind() -> impl TypedValueParser<Value = Kind> {
 /// Flags about what must be proven of the bytes that are installed.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(crate) struct TermsArgs {
-    /// What must be proven: `none`, `digest`, or `attested` [default: none]
+    /// What must be proven [default: none]
     ///
     /// `digest`: a digest was stated, and the bytes have it. `attested`: a workflow of the repository that the manifest names
     /// has built them; its publisher is remembered, and later versions must be by the same one.

@@ -343,7 +343,7 @@ fn an_empty_registry() {
     let env = Env::empty().file("out/registry.json", "old");
     let run = env.run(&["validate"]);
     assert_eq!((run.code, run.stdout.as_str()), (2, ""));
-    assert!(run.stderr.contains("r holds no agents"), "{}", run.stderr);
+    assert!(run.stderr.contains("r has neither agents nor a registry.toml"), "{}", run.stderr);
     let run = env.run(&["build", "--out", "out"]);
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("holds no agents\nhelp: name the registry"), "{}", run.stderr);

@@ -473,6 +473,9 @@ impl From<ConfigError> for Failure {
 /// The help if a configuration is invalid.
 fn config_remedy(error: &ConfigError) -> String {
     match error {
+        ConfigError::Read { error: ReadError::Io(_), .. } => {
+            "make it and its directory readable, or name another file with --config".to_owned()
+        }
         ConfigError::Read { .. } => "name a file that can be read with --config".to_owned(),
         ConfigError::Syntax { path, message } => {
             toml_remedy(message).unwrap_or_else(|| format!("correct {}", path.display()))

@@ -55,7 +55,7 @@ pub enum Problem {
     #[error("cannot be reached safely: no authority that this machine trusts has signed its certificate ({0})")]
     Untrusted(String),
     /// No connection, or one that broke before the answer.
-    #[error("cannot be reached: {0}")]
+    #[error("cannot be reached: {}", plain(.0))]
     Connection(String),
     /// The connection broke within the answer.
     #[error("breaks off: {0}")]
@@ -220,6 +220,12 @@ impl Problem {
             message => Self::Connection(message),
         }
     }
+}
+
+/// What the system says of a connection, without the words that the HTTP library puts before it.
+fn plain(message: &str) -> &str {
+    let message = message.strip_prefix("client error (Connect): ").unwrap_or(message);
+    message.strip_prefix("tcp connect error: ").unwrap_or(message)
 }
 
 /// Whether a certificate is refused only because its authority is unknown.

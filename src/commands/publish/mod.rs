@@ -190,7 +190,7 @@ struct GzipArgs {
 enum Command {
     /// Remove old snapshots
     ///
-    /// The newest stays, and so does the one that latest/ is made from.
+    /// The newest stays, and so do those with the same tree as latest/.
     Prune(PruneArgs),
 
     /// List snapshots

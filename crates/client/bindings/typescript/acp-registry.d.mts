@@ -776,7 +776,7 @@ export interface UpdateHeld {
   from: string;
   /** The newer version. */
   to: string;
-  /** `unknown-age`: no source states its age; `cooldown`: a setting of npm or uv holds it back; `revoked`: the registry has revoked it. */
+  /** `min-age`: too young; `unknown-age`: no source states its age; `cooldown`: a setting of npm or uv holds it back; `revoked`: the registry has revoked it. */
   reason: 'min-age' | 'unknown-age' | 'cooldown' | 'revoked';
   /** When it is old enough; null if that is unknown, or if only another setting allows it. RFC 3339. */
   until: string | null;
@@ -985,7 +985,7 @@ export interface DoctorAgent {
 }
 /** The outcome of a handshake. */
 export interface DoctorAgentHandshake {
-  /** Whether the agent answers and a person can sign in; `error`: the agent was never started. */
+  /** Whether the agent answers and a person can sign in; `error`: it was not started, or the machine may be the cause. */
   verdict: 'pass' | 'fail' | 'error';
   /** Why it did not pass, as a word that stays the same, such as `no_auth_methods` or `timeout`. */
   reason: string | null;
@@ -1251,7 +1251,7 @@ export interface InstallingEndedEvent {
 export interface CheckingEvent {
   /** What happens. */
   event: 'checking';
-  /** The agent with its distribution. */
+  /** The agent, for `verify` and `validate` with its distribution. */
   name: string;
   /** How far it is. */
   phase: 'installing' | 'starting' | 'done';

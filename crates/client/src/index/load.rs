@@ -279,7 +279,10 @@ fn from_checkout(path: &Path) -> Result<Index, Error> {
     for entry in &registry.entries {
         match entry.manifest.present() {
             Some(manifest) => manifests.push(manifest.value().to_string()),
-            None => notes.push(format!("{} is passed over: its agent.json cannot be read", entry.id)),
+            None => notes.push(format!(
+                "{} is passed over: its agent.json cannot be read; `acp-registry validate` says why",
+                entry.id
+            )),
         }
     }
     let text = format!("{{\"agents\":[{}]}}", manifests.join(","));

@@ -121,7 +121,7 @@ impl TrustError {
                 "ask the maintainers of the registry: a host or a proxy may have changed what you read"
             }
             Self::Signature { .. } => {
-                "run it again later: a host or a proxy may have changed it. Name a new key with --signer only if the maintainers of the \
+                "run it again later: a host or a proxy may have changed it; or name with --signer the key that the maintainers of the \
                  registry tell you by another way than the registry"
             }
             Self::Expired { .. } => {

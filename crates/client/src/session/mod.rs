@@ -331,7 +331,7 @@ pub enum Error {
     },
     /// A package manager installs for its own platform only.
     #[error(
-        "{id}: a distribution by {kind} can be installed on the platform that it is for only: package managers choose for themselves"
+        "{id}: a distribution by {kind} can only be installed on the platform that it is for: package managers choose by the machine they run on"
     )]
     OtherPlatform {
         /// The agent.

@@ -413,9 +413,10 @@ fn input(value: &Value) -> CstInputValue {
 impl From<SettingsEditError> for Failure {
     fn from(error: SettingsEditError) -> Self {
         let help = match &error {
-            SettingsEditError::Write(error) => {
-                error.remedy().unwrap_or("make the file writable, or name another with --file").to_owned()
-            }
+            SettingsEditError::Write(error) => error
+                .remedy()
+                .unwrap_or("make the file and its directory writable, or name another with --file")
+                .to_owned(),
             SettingsEditError::Locked { .. } => "try again once it has ended, or wait longer with --wait".to_owned(),
             SettingsEditError::Dangling(_) => "remove the link, or let it lead to a file".to_owned(),
             SettingsEditError::ReadOnly(_) => "make the file writable, or name another with --file".to_owned(),

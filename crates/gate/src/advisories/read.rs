@@ -60,7 +60,7 @@ impl Export {
     /// A source without a file says nothing of any package, as after a download that has failed.
     fn finish(mut self, name: &str) -> Self {
         if self.files == 0 && self.problems.is_empty() {
-            self.fail(name, "has no advisories");
+            self.fail(name, "it has no advisories");
         }
         self
     }
@@ -94,7 +94,7 @@ impl Export {
         for item in items {
             let file = format!("{name}/{}", item.file_name().to_string_lossy());
             if item.file_type().is_ok_and(|kind| kind.is_symlink()) && root.join(&file).is_dir() {
-                self.fail(&file, "is a link to a folder, which is not followed");
+                self.fail(&file, "it is a link to a folder, which is not followed");
             } else if item.file_type().is_ok_and(|kind| kind.is_dir()) {
                 if depth == 0 {
                     self.fail(&file, format!("folders are nested more than {DEPTH} levels deep"));
@@ -152,20 +152,20 @@ impl Export {
             return;
         }
         if length > JSON_LIMIT {
-            return self.fail(name, format!("is larger than {JSON_LIMIT} bytes"));
+            return self.fail(name, format!("it is larger than {JSON_LIMIT} bytes"));
         }
         let start = text.iter().find(|byte| !byte.is_ascii_whitespace());
         match start {
-            None => self.fail(name, "is empty"),
+            None => self.fail(name, "it is empty"),
             Some(b'[') => match serde_json::from_slice::<Vec<Document>>(text) {
                 Ok(documents) => documents.into_iter().for_each(|document| self.document(name, document)),
-                Err(error) => self.fail(name, format!("is not a list of OSV advisories: {error}")),
+                Err(error) => self.fail(name, format!("it is not a list of OSV advisories: {error}")),
             },
             Some(_) => {
                 for document in serde_json::Deserializer::from_slice(text).into_iter::<Document>() {
                     match document {
                         Ok(document) => self.document(name, document),
-                        Err(error) => return self.fail(name, format!("is not an OSV advisory: {error}")),
+                        Err(error) => return self.fail(name, format!("it is not an OSV advisory: {error}")),
                     }
                 }
             }

@@ -209,8 +209,8 @@ impl From<Error> for Failure {
                 failure.help(format!("did you mean {}?", quote(&near))).suggest([&*near])
             }
             Error::Path(path) => {
-                let remedy = path.remedy();
-                Self::unable(error).help_if(remedy)
+                let remedy = path.remedy().unwrap_or("make the registry writable, or name another with --registry-dir");
+                Self::unable(error).help(remedy)
             }
             Error::Exists(_) => Self::usage(error).help("edit what is there, or choose another id"),
         }

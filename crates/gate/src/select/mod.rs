@@ -110,7 +110,7 @@ pub enum Error {
     #[error(transparent)]
     Load(#[from] LoadError),
     /// The directory has neither agents nor a `registry.toml`.
-    #[error("{} holds no agents", .0.display())]
+    #[error("{} has neither agents nor a registry.toml", .0.display())]
     Empty(PathBuf),
     /// The agent is listed as withdrawn in `registry.toml`.
     #[error("the agent {} is withdrawn", quote(.0))]
@@ -209,9 +209,9 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
             Error::Load(error) => error.into(),
-            Error::Empty(_) => {
-                Self::usage(error).code(Code::InvalidRegistry).help("name the registry with --registry-dir")
-            }
+            Error::Empty(_) => Self::usage(error)
+                .code(Code::InvalidRegistry)
+                .help("name the directory that holds `<id>/agent.json` with --registry-dir"),
             Error::Withdrawn(_) => Self::usage(error)
                 .code(Code::UnknownAgent)
                 .help("to publish it again, remove its entry below `[withdrawn]` in registry.toml"),

@@ -11,7 +11,7 @@ use acp_registry_client::install::{
     Expected, Installer, Interpreter, Kind, Placed, Progress, Remarks, ScriptsNotRun, Source, Start,
 };
 use acp_registry_examine::examination::{Demand, Examination};
-use acp_registry_host::fs::PathError;
+use acp_registry_host::fs::{ANOTHER_TEMPORARY, PathError};
 use acp_registry_host::lock::mark_used;
 use acp_registry_host::process::{
     Canaries, Environment, INSTALLED, Isolation, LaunchSpec, Namespace, NamespaceError, Network, Scratch,
@@ -532,6 +532,8 @@ impl Stop {
 
 impl From<PathError> for Stop {
     fn from(error: PathError) -> Self {
-        Self::error("install_failed", &format!("cannot make a temporary directory: {error}"))
+        let remedy = error.remedy().unwrap_or(ANOTHER_TEMPORARY).to_owned();
+        let stop = Self::error("install_failed", &format!("cannot make a temporary directory: {error}"));
+        Self { remedy: Some(remedy), ..stop }
     }
 }

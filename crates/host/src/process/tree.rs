@@ -300,6 +300,9 @@ fn hint(trouble: &SpawnFailure, launch: &LaunchSpec, sandbox: &Sandbox) -> Cow<'
             };
         }
         ErrorKind::NotFound if has_path => "there is no such file",
+        ErrorKind::NotFound if matches!(launch.isolation, Isolation::Bwrap { .. }) => {
+            "the sandbox has no such program in PATH; `probe --readable` lets it read more of this machine"
+        }
         ErrorKind::NotFound => "there is no such program in PATH",
         _ if cfg!(unix) && error.raw_os_error() == Some(NO_PROGRAM) => {
             "it is made for another system or processor, or is a script without a `#!` line"

@@ -82,7 +82,9 @@ impl From<BridgeError> for Failure {
     fn from(error: BridgeError) -> Self {
         let failure = Self::unable(printable(&error.to_string()));
         match error {
-            BridgeError::Lost(..) => failure.help("start it again, and open the session with `session/load`"),
+            BridgeError::Lost(..) => failure.help(
+                "see that a server answers there, start it again, and open an earlier session with `session/load`",
+            ),
             _ => failure,
         }
     }

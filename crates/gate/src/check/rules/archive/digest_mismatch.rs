@@ -12,7 +12,8 @@ pub(crate) static RULE: Rule = Rule {
     why: "Clients compare the digest and refuse the download, often with an unhelpful message such as \"corrupted\". \
           The file was replaced after its digest was written, the digest was wrong from the start, or the file was \
           tampered with.",
-    fix: "Find out why the file changed. If it was replaced on purpose, write its new digest.",
+    fix: "Find out why the file changed. If the version was published with the old digest, publish a new version: clients \
+          refuse other bytes of a version that they have. If it was not, write the new digest.",
     fails: Example::Online(&Online {
         manifest: Example::Target(
             "{ \"archive\": \"https://example.com/1.0.0/linux.tar.gz\", \"cmd\": \"./agent\", \
@@ -42,7 +43,9 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
                     release.target_pointer(target, "sha256"),
                     format!("{} is not the digest of the archive, which is {shown}", quote(stated)),
                 )
-                .help("find out why the file has changed; if that was on purpose, write its new digest");
+                .help(
+                    "find out why the file has changed; write its new digest only if this version was never published",
+                );
         }
         if let Some(published) = survey.github_digest(&target.archive)
             && published != actual

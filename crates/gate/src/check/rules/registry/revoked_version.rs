@@ -48,7 +48,7 @@ fn check(registry: &Registry, options: &CheckOptions<'_>, report: &mut Reporter<
         report.about(about, |report| {
             report
                 .value(pointer, format!("the version {revocation}"))
-                .help("bring the agent to a good version, or hold or withdraw it in `registry.toml`");
+                .help("bring the agent to a good version; or hold it at one, without `until` and `views`, or withdraw it in `registry.toml`");
         });
     }
 }
