@@ -162,6 +162,34 @@ fn no_package_manager_survives_its_installation() {
     }
 }
 
+#[test]
+fn a_repair_that_fails_or_is_interrupted_loses_nothing() {
+    let people = with_npm();
+    let run = Run::of(&mut npm_command(&people, &["install", "p", "--json"]));
+    let installed: Value = serde_json::from_str(&run.stdout).unwrap();
+    let folder = PathBuf::from(text(&installed, "install_dir"));
+    fs::remove_file(folder.join("files/node_modules/p/package.json")).unwrap();
+    let starts = || {
+        let run = Run::of(&mut npm_command(&people, &["run", "p", "--offline"]));
+        assert!(run.code == 0 && run.stdout.contains("files/node_modules/p/cli.js acp"), "{}", run.stderr);
+        let left = people.left();
+        assert!(left.iter().all(|name| !name.contains("late") && !name.contains("/.")), "{left:?}");
+    };
+    people.env.write_program("bin/npm", "#!/bin/sh\nexit 1\n");
+    let run = Run::of(&mut npm_command(&people, &["install", "p"]));
+    assert!(run.code != 0 && run.stderr.contains("npm failed"), "{} {}", run.code, run.stderr);
+    starts();
+    people.env.write_program("bin/npm", NPM);
+    people.env.write("bin/slow", "");
+    let mut repair = npm_command(&people, &["install", "p"]);
+    let mut child = repair.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_until("npm is started", || people.env.path("bin/started").exists());
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(child.id().cast_signed()), nix::sys::signal::Signal::SIGINT)
+        .unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    starts();
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_repair_that_is_killed_loses_nothing() {

@@ -138,18 +138,16 @@ impl Store {
         let known = self.known(plan)?;
         let named_by = Version::read(place).ok().flatten().map(|version| version.receipt.named_by);
         let is_changed = has_other_bytes(place);
-        // By the name of its place, it is put back if this process is killed.
-        let aside = make(new.path().join(ASIDE))?.join(plan.folder());
         // An environment of Python cannot be moved, so that packages are installed where they stay. Without a receipt, they do
         // not count as a version.
-        let (target, finished, mut damaged) = match plan.kind() {
-            Kind::Binary => (make(new.path().join("version"))?, None, None),
+        let (target, replacement) = match plan.kind() {
+            Kind::Binary => (make(new.path().join("version"))?, None),
             Kind::Npx | Kind::Uvx => {
                 if lock::is_used(&place.join(IN_USE)) {
                     return Err(Error::Running { id: plan.id.to_string(), processes: Vec::new() });
                 }
-                let damaged = Aside::put(place, aside.clone())?;
-                (make(place.to_owned())?, Some(Scratch::adopt(place)), Some(damaged))
+                let replacement = Replacement::begin(place, new.path())?;
+                (make(place.to_owned())?, Some(replacement))
             }
         };
         let files = make(target.join(FILES))?;
@@ -170,21 +168,20 @@ impl Store {
         let mut receipt = describe(plan, placed, target.clone()).await?;
         receipt.revocations.clone_from(&self.revocations);
         receipt.named_by = named_by.unwrap_or_default();
-        if target != place {
+        let replacement = if let Some(replacement) = replacement {
+            replacement
+        } else {
             // Up to now, the old files could be used.
-            damaged = Some(Aside::put(place, aside)?);
+            let replacement = Replacement::begin(place, new.path())?;
             rename(&target, place)?;
-        }
-        let finished = finished.unwrap_or_else(|| Scratch::adopt(place));
+            replacement
+        };
         let version = Version { directory: place.to_owned(), receipt };
         // The receipt says that the files are there, after a power failure too.
         let synced = place.to_owned();
         spawn_blocking(move || sync_below(&synced)).await.map_err(io::Error::other).map_err(PathError::at(place))??;
         version.write_receipt()?;
-        finished.keep();
-        if let Some(damaged) = damaged {
-            damaged.forget();
-        }
+        replacement.finish();
         // What is left of the work; the next run would remove it as well.
         let _ = spawn_blocking(move || new.remove()).await;
         Ok(version)
@@ -311,35 +308,43 @@ impl Drop for First<'_> {
     }
 }
 
-/// The old files of a version that is installed again. They are restored when that fails, since their receipt has the
-/// digests.
-struct Aside<'a> {
+/// A version that takes a place. Unless it is finished, it goes, and the old files come back: their receipt has the digests.
+struct Replacement<'a> {
     place: &'a Path,
+    /// A directory that is removed afterwards.
+    work: PathBuf,
     kept: Option<PathBuf>,
+    is_finished: bool,
 }
 
-impl<'a> Aside<'a> {
-    /// Moves the files of a place aside, to be removed later.
-    fn put(place: &'a Path, kept: PathBuf) -> Result<Self, Error> {
+impl<'a> Replacement<'a> {
+    /// Moves the old files aside.
+    fn begin(place: &'a Path, work: &Path) -> Result<Self, Error> {
         let is_there = place.symlink_metadata().is_ok();
+        // By the name of its place, it is put back if this process is killed.
+        let kept = make(work.join(ASIDE))?.join(place.file_name().unwrap_or_default());
         if is_there {
             rename(place, &kept)?;
         }
-        Ok(Self { place, kept: is_there.then_some(kept) })
+        Ok(Self { place, work: work.to_owned(), kept: is_there.then_some(kept), is_finished: false })
     }
 
-    /// The new version has taken the place.
-    fn forget(mut self) {
-        self.kept = None;
+    fn finish(mut self) {
+        self.is_finished = true;
     }
 }
 
-impl Drop for Aside<'_> {
+impl Drop for Replacement<'_> {
     fn drop(&mut self) {
-        if let Some(kept) = &self.kept {
-            // What cannot come back is repaired by the next installation.
-            let _ = Scratch::adopt(self.place).remove().and_then(|()| rename(kept, self.place));
+        if self.is_finished {
+            return;
         }
+        // A package manager that has just ended may have left what cannot be removed yet: it does not keep the place.
+        if rename(self.place, &self.work.join("failed")).is_err() {
+            let _ = Scratch::adopt(self.place).remove();
+        }
+        // What cannot come back is repaired by the next installation.
+        let _ = self.kept.as_ref().map(|kept| rename(kept, self.place));
     }
 }
 
