@@ -183,6 +183,10 @@ impl ProcessTree {
     pub async fn end_within(mut self, grace: Duration) -> Ending {
         let (mut left_behind, mut survivors) = (0, 0);
         if timeout(grace, self.wait()).await.is_ok() {
+            if self.isolation.starts_with("bwrap") {
+                // The system ends all that ran in it, a moment after bubblewrap itself.
+                self.is_gone_within(grace, How::Exited).await;
+            }
             left_behind = self.identity.alive();
         }
         if self.exit.is_none() || left_behind > 0 {
