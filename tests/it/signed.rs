@@ -520,6 +520,12 @@ fn publishing_renews_an_old_statement_and_never_drops_it() {
         let run = registry.try_publish(Some(0), more);
         assert!(run.code == 2 && run.stderr.contains(message), "{more:?}: {}", run.stderr);
     }
+    // A refusal leaves nothing behind of a new tree.
+    registry.env.write("r/a/agent.json", manifest("a").replace("1.0.0", "3.0.0"));
+    registry.env.run(&["--registry-dir", "r", "build", "--no-site", "--base-url", &base, "--out", "dist"]);
+    let unchanged = tree(&registry.env.path("site"));
+    let run = registry.try_publish(None, &[]);
+    assert!(run.code == 2 && run.stderr.contains("is signed, and this publication is not"), "{}", run.stderr);
     // A tree without a signer, a wrong key, and a command that signs something else.
     let run = registry.try_publish(None, &["--sign-with", "true"]);
     assert!(run.code == 2 && run.stderr.contains("the key that signs is not known"), "{}", run.stderr);
@@ -529,6 +535,7 @@ fn publishing_renews_an_old_statement_and_never_drops_it() {
     let mut command = registry.env.command(&["publish", "--from", "dist", "--to", "site"]);
     let run = Run::of(command.env("ACP_REGISTRY_SIGNING_KEY", "secret"));
     assert!(run.code == 2 && !run.stderr.contains("secret\""), "{}", run.stderr);
+    assert_eq!(tree(&registry.env.path("site")), unchanged);
 }
 
 #[test]

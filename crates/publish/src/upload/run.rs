@@ -82,9 +82,11 @@ impl Upload<'_> {
         let (target, notice, is_dry_run) = (self.target, self.notice, self.is_dry_run);
         let sender =
             Sender { source, signature, target, jobs: self.options.jobs, is_dry_run, notice, large: Large::default() };
+        // Signed before anything is sent, so that a refusal leaves nothing behind.
+        let statement = statement::sign(&sender, &state, &place.name, self.options.signing.as_ref()).await?;
         let mut actions = self.keep(&sender, &mut state, &place, sums).await?;
         let plan = latest::plan(&sender, &state);
-        let statement = statement::sign(&sender, &mut state, &place.name, self.options.signing.as_ref()).await?;
+        state.signed |= self.options.signing.is_some();
         actions.extend(latest::update(&sender, &mut state, &place.name, plan, statement.as_ref()).await?);
         actions.extend(latest::remove_stale(&sender, &mut state, self.options.grace).await?);
         let signed = statement.map(|statement| statement.signed);
@@ -307,7 +309,8 @@ async fn run(
     refuse_lost_recalls(&sender).await?;
     let plan = latest::plan(&sender, &state);
     sender.rehearse(&plan.planned).await?;
-    let statement = statement::sign(&sender, &mut state, name, options.signing.as_ref()).await?;
+    let statement = statement::sign(&sender, &state, name, options.signing.as_ref()).await?;
+    state.signed |= options.signing.is_some();
     if known.is_none() {
         let created = snapshot::created(target, name).await?.unwrap_or_else(now);
         let sums = tree::hex_digest(source.sums());

@@ -45,7 +45,7 @@ pub(super) struct SignedStatement {
 /// Makes the statement of a snapshot; `None` where nothing is signed, or the one that is published states the same.
 pub(super) async fn sign(
     sender: &Sender<'_>,
-    state: &mut TargetState,
+    state: &TargetState,
     snapshot: &str,
     signing: Option<&Signing<'_>>,
 ) -> Result<Option<SignedStatement>, Error> {
@@ -64,7 +64,6 @@ pub(super) async fn sign(
             "name --sign-with or set ACP_REGISTRY_SIGNING_KEY; clients refuse a registry that is no longer signed";
         return Err(Error::Target { message, remedy: remedy.to_owned() });
     };
-    state.signed = true;
     let before_signature = get(STATEMENT_SIGNATURE, STATEMENT_SIGNATURE_LIMIT).await?.unwrap_or_default();
     let before_signature = String::from_utf8_lossy(&before_signature).into_owned();
     let unreadable = |WrongStatement(why)| Error::Unreadable { place: sender.target.shown(&place(STATEMENT)), why };
