@@ -28,7 +28,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use crate::client::{Client, EXCERPT, body, cause, is_stream};
 use crate::endpoint::Endpoint;
 use crate::message::{Envelope, LineError, failure, into_line, next_line_blocking};
-use crate::{CONNECTION, MESSAGE};
+use crate::{CONNECTION, MESSAGE, NAMES};
 
 /// How many messages wait for the reader of the output before no more are read from the agent.
 const OUTBOX: usize = 64;
@@ -61,9 +61,6 @@ const REQUESTS: usize = 1000;
 
 /// How many requests of an agent are remembered until they are answered.
 const ASKED: usize = 4096;
-
-/// The longest id and session of such a request, in bytes.
-const NAMES: usize = 1024;
 
 /// How many sessions have a stream at a time. A server decides how many there are.
 const STREAMS: usize = 256;
