@@ -1,6 +1,7 @@
 //! `--on`: agents on another machine, which is a real OpenSSH server on loopback with another home, and in WSL, for which a
 //! script stands that is called like `wsl.exe`.
 
+use std::cell::RefCell;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
@@ -266,6 +267,32 @@ fn a_signal_ends_the_connection_to_a_machine_that_says_nothing() {
     Running::signal(child.id(), SIGINT);
     assert_eq!(child.wait().unwrap().code(), Some(130));
     there.end();
+}
+
+/// An editor that hangs reads nothing.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_second_signal_ends_a_start_whose_output_is_not_read() {
+    for endless in ["printf '\\001\\000\\000\\020\\000'; head -c 4096 /dev/zero", "head -c 4096 /dev/zero >&2"] {
+        let people = People::new();
+        people.publish(&[people.agent("a", "1.0.0")]);
+        let script = format!(
+            "#!/bin/sh\n[ \"$1\" = -G ] && exit\necho; echo acp-registry-elsewhere found Linux x86_64: /x\n\
+             echo $$ > '{}'\nwhile :; do {endless} || exit; done\n",
+            people.env.path("process").display()
+        );
+        people.env.write_program("bin/ssh", &script);
+        let mut command = with_path(people.command(&["run", "a", "--on", "ssh:box"]), &people.env.path("bin"));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = RefCell::new(command.spawn().unwrap());
+        wait_until("the other side writes", || people.env.path("process").exists());
+        // A signal that is sent before the first is handled would be the same one.
+        wait_until("it has ended", || {
+            Running::signal(child.borrow().id(), SIGTERM);
+            child.borrow_mut().try_wait().unwrap().is_some()
+        });
+        assert_eq!(child.borrow_mut().wait().unwrap().code(), Some(143), "{endless}");
+    }
 }
 
 #[test]
