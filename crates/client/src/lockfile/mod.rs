@@ -182,7 +182,13 @@ impl LockFile {
         if signs(text) > SIGNS {
             return Err(format!("it has more than {SIGNS} keys and values"));
         }
-        let file: Self = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        // In a checkout of a stranger, it may be a link to another file, which is not to be quoted.
+        let place = |error: toml::de::Error| {
+            let before = error.span().and_then(|span| text.as_bytes().get(..span.start)).unwrap_or_default();
+            let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+            format!("line {line}: {}", error.message())
+        };
+        let file: Self = toml::from_str(text).map_err(place)?;
         if file.schema != 1 {
             return Err(format!("form {} is of another version of this program", file.schema));
         }
@@ -457,6 +463,8 @@ mod tests {
             assert!(error.contains(part), "{text}: {error}");
         }
         assert!(LockFile::parse(b"\xff").is_err());
+        let error = LockFile::parse(b"schema = 1\nTOKEN=a secret of a person").unwrap_err();
+        assert!(error.starts_with("line 2: ") && !error.contains("secret"), "{error}");
     }
 
     #[test]
