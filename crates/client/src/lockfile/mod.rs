@@ -252,6 +252,10 @@ impl Locked {
         if let (Some(list), Ok(spec)) = (&npx.packages, npx.package.parse::<NpmSpec>()) {
             closure::check_version(list, &spec).map_err(|problem| ("npx.packages".to_owned(), problem))?;
         }
+        if let Some(list) = &uvx.packages {
+            let is_own = closure::check_requirement(list, &uvx.package);
+            is_own.map_err(|problem| ("uvx.packages".to_owned(), problem))?;
+        }
         for (platform, archive) in &self.binary {
             let Some(text) = &archive.sha256 else { continue };
             let refused = |error: InvalidDigest| {
@@ -392,6 +396,11 @@ mod tests {
             ),
             ("uvx]\npackage = 'p==1'\npackages = '-r /etc/passwd'", "uvx.packages", "is not `NAME==VERSION"),
             ("uvx]\npackage = 'p==1'\npackages = 'p==1 --hash=md5:00'", "uvx.packages", "is not `NAME==VERSION"),
+            (
+                &format!("uvx]\npackage = 'p==1'\npackages = 'p==2 --hash=sha256:{}'", "0".repeat(64)),
+                "uvx.packages",
+                "it is not of `p==1`",
+            ),
             ("uvx]\npackage = 'p==1'\npython = '/bin/sh'", "uvx.python", "not a version of Python"),
             (
                 "binary.x]\narchive = 'a'\nverified = 'manifest'\ncmd = 'c'\nsha256 = 'ab'",

@@ -260,6 +260,8 @@ mod tests {
             (PackageKind::Uvx, "my-tool==1.0.0", python.clone(), None),
             (PackageKind::Uvx, "my-tool[acp]==1.0.0", python.clone(), None),
             (PackageKind::Uvx, "my-tool==1.0.1", python.clone(), Some("it is not of")),
+            (PackageKind::Uvx, "my-tool==1.0", python.clone(), None),
+            (PackageKind::Uvx, "my-tool==1.0.0", format!("{python}{}", python.replace("1.0.0", "2.0.0")), Some("it is not of")),
             (PackageKind::Uvx, "my-tool==1.0.0", python.replace("# python 3.13\n", ""), Some("first line")),
             (PackageKind::Uvx, "my-tool==1.0.0", python.replace("3.13", "/bin/sh"), Some("not a version of Python")),
             (PackageKind::Uvx, "my-tool==1.0.0", format!("{python}--index-url x"), Some("is not `NAME==VERSION")),
