@@ -111,10 +111,11 @@ pub fn check_same(list: &str, name: &str, integrity: &str) -> Result<(), String>
     Err(format!("{} is not the integrity value of {} in `packages`", quote(integrity), quote(name)))
 }
 
-/// The version of a package at the top of a list for npm.
+/// The version of a package at the top of a list for npm. Another package that is put in its place is none.
 fn version_in(list: &str, name: &str) -> Option<String> {
     let NpmLock { mut packages } = serde_json::from_str(list).ok()?;
-    packages.remove(&format!("node_modules/{name}"))?.version
+    let path = format!("node_modules/{name}");
+    packages.remove(&path).filter(|package| package.name(&path) == name)?.version
 }
 
 /// Checks that a list for npm has a package in the version that a manifest names.

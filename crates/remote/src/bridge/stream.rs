@@ -16,12 +16,7 @@ pub(super) async fn listen(client: Client, reports: Reports, connection: HeaderV
 }
 
 /// Returns why the stream has ended; `None` if it was refused.
-async fn read(
-    client: &Client,
-    reports: &Reports,
-    connection: &HeaderValue,
-    session: Option<String>,
-) -> Option<String> {
+async fn read(client: &Client, reports: &Reports, connection: &HeaderValue, session: Option<String>) -> Option<String> {
     let request = client.request(Method::GET, Some(connection), session.as_deref());
     let mut response = match request.header(ACCEPT, "text/event-stream").send().await {
         Ok(response) => response,
