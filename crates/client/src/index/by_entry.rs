@@ -164,7 +164,7 @@ fn read_beside(folder: &Path, view: &str, id: &AgentId, proof: Option<&Proof>) -
     let is_signed = |digest| proof.is_none_or(|proof| proof.has(DISCOVERY, digest));
     let document = read(DISCOVERY, DISCOVERY_LIMIT, &is_signed)?;
     let Some(view) = View::parse(&document, view)? else { return Ok(None) };
-    let list = |digest| {
+    let list = |digest: Sha256| {
         if digest == Sha256::of(EMPTY) {
             return Ok(EMPTY.as_bytes().to_vec());
         }
@@ -427,7 +427,7 @@ impl<'a> IndexedAgents<'a> {
         if let Some(document) = sent.filter(|document| proof.has(DISCOVERY, Sha256::of(document))) {
             return Ok(document);
         }
-        let kept = proof.load_from_snapshot(client, self.index, (DISCOVERY, DISCOVERY_LIMIT)).await;
+        let kept = proof.load_from_contents(client, self.index, (DISCOVERY, DISCOVERY_LIMIT)).await;
         kept.ok_or_else(|| Unusable::Digest(DISCOVERY.to_owned()))
     }
 

@@ -231,23 +231,29 @@ impl Proof {
         digest.parse().is_ok_and(|digest| self.has(file, digest))
     }
 
-    /// Reads a file beside an index from the snapshot, or from what snapshots share, while its host replaces the file itself.
+    /// Reads a file beside an index from the snapshot, while its host replaces the file itself.
     pub(super) async fn load_from_snapshot(
         &self,
         client: &Client,
         index: &Url,
         (file, limit): (&str, u64),
     ) -> Option<Vec<u8>> {
+        let kept = index.join(&format!("../{}/{file}", self.statement.snapshot.as_ref()?)).ok()?;
+        let body = client.revalidate(&kept, limit, None).await.ok()?.body?;
+        self.has(file, Sha256::of(&body)).then_some(body)
+    }
+
+    /// Like [`Proof::load_from_snapshot`], for a file that snapshots share.
+    pub(super) async fn load_from_contents(
+        &self,
+        client: &Client,
+        index: &Url,
+        (file, limit): (&str, u64),
+    ) -> Option<Vec<u8>> {
         let digest = self.statement.digests.get(file)?.to_string();
-        let own = self.statement.snapshot.as_ref().map(|snapshot| format!("../{snapshot}/{file}"));
-        for path in own.into_iter().chain([format!("../content/{}/{digest}", &digest[..2])]) {
-            let kept = index.join(&path).ok()?;
-            let body = client.revalidate(&kept, limit, None).await.ok().and_then(|answer| answer.body);
-            if let Some(body) = body.filter(|body| self.has(file, Sha256::of(body))) {
-                return Some(body);
-            }
-        }
-        None
+        let kept = index.join(&format!("../content/{}/{digest}", &digest[..2])).ok()?;
+        let body = client.revalidate(&kept, limit, None).await.ok()?.body?;
+        self.has(file, Sha256::of(&body)).then_some(body)
     }
 
     /// The error if a file is not the one that is named.
