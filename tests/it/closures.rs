@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha512};
 use crate::agent::fake_agent;
 use crate::archives::{gz, tar};
 use crate::people::{People, files};
-use crate::server::not_found;
+use crate::server::{not_found, status};
 use crate::signed::KEYS;
 use crate::support::{Env, ICON, Run};
 
@@ -191,16 +191,21 @@ fn an_earlier_version_keeps_its_list() {
 }
 
 #[test]
-fn a_list_with_other_bytes_is_not_used() {
+fn a_list_with_other_bytes_is_not_used_and_neither_is_none() {
     let people = people();
     registry(&people.env, Some(&list("1.0.0", &json!({}))));
     build(&people.env, "tree");
     serve(&people, &people.env.path("tree"));
     let published = people.env.read("tree/entries/closures/own.json");
     people.serve("/entries/closures/own.json", published.replace("lockfileVersion", "lockFileVersion"));
-    let run = with_npm(&people, &mut people.command(&["install", "own", "--no-check"]));
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    assert!(called(&people).contains("install --no-save"), "{}", called(&people));
+    for answer in [None, Some(not_found()), Some(status(503))] {
+        if let Some(answer) = answer {
+            people.answer("/entries/closures/own.json", answer);
+        }
+        let run = with_npm(&people, &mut people.command(&["install", "own", "--no-check"]));
+        assert!(run.code == 3 && run.stderr.contains("the list of packages of own was not fetched"), "{}", run.stderr);
+        assert_eq!(called(&people), "");
+    }
 }
 
 #[test]

@@ -83,7 +83,7 @@ pub async fn load_versions(
 /// document is asked for only where the whole index was read before it, and others only if it says that there are some.
 ///
 /// # Errors
-/// [`Error::Trust`].
+/// [`Error::Trust`] or [`Error::Packages`].
 pub async fn load_closures(
     place: &IndexLocation,
     id: &str,
@@ -106,7 +106,7 @@ pub async fn load_closures(
 /// discovery document that is at hand says that there are some.
 ///
 /// # Errors
-/// [`Error::Trust`].
+/// [`Error::Trust`] or [`Error::Packages`].
 pub async fn load_earlier_closures(
     place: &IndexLocation,
     id: &str,
@@ -146,6 +146,10 @@ async fn load_beside(
     };
     match (text, &proof) {
         (Err(_), Some(proof)) if !options.is_offline => Err(proof.refuse(format!("{name} of {id}")).into()),
+        // Other packages, and scripts that are not approved, are not taken instead.
+        (Err(error), None) if !options.is_offline && view != VERSIONS => {
+            Err(Error::Packages { what: name.to_owned(), id: id.to_owned(), why: error.to_string() })
+        }
         (text, _) => Ok(text.ok().flatten()),
     }
 }
@@ -156,14 +160,21 @@ fn read_beside(folder: &Path, view: &str, id: &AgentId, proof: Option<&Proof>) -
         return Ok(None);
     }
     let other = |name: &str| Unusable::Digest(name.to_owned());
-    let root = folder.canonicalize().map_err(|_| other(DISCOVERY))?;
+    let Ok(root) = folder.canonicalize() else {
+        return if proof.is_some() { Err(other(DISCOVERY)) } else { Ok(None) };
+    };
     let read = |name: &str, limit, is_right: &dyn Fn(Sha256) -> bool| {
         let text = read_bounded(&root.join(name), &root, limit).ok();
         text.filter(|text| is_right(Sha256::of(text))).ok_or_else(|| other(name))
     };
     let is_signed = |digest| proof.is_none_or(|proof| proof.has(DISCOVERY, digest));
-    let document = read(DISCOVERY, DISCOVERY_LIMIT, &is_signed)?;
-    let Some(view) = View::parse(&document, view)? else { return Ok(None) };
+    let document = read(DISCOVERY, DISCOVERY_LIMIT, &is_signed);
+    let view = match document.and_then(|document| Ok(View::parse(&document, view)?)) {
+        // Other trees have none.
+        Err(_) if proof.is_none() => None,
+        view => view?,
+    };
+    let Some(view) = view else { return Ok(None) };
     let list = |digest: Sha256| {
         if digest == Sha256::of(EMPTY) {
             return Ok(EMPTY.as_bytes().to_vec());
@@ -334,13 +345,27 @@ impl<'a> IndexedAgents<'a> {
         let view = match (copy.as_ref().filter(serves), &client, self.proof) {
             (Some(copy), ..) => View::parse(copy.text.as_bytes(), self.view)?,
             (None, Some(client), Some(proof)) => View::parse(&self.ask_signed(client, proof).await?, self.view)?,
-            (None, Some(client), None) => self.ask(client, &self.discovery, None).await?,
+            (None, Some(client), None) => match (self.ask(client, &self.discovery, None).await, &copy) {
+                // As of the index, a copy serves while its host cannot be reached.
+                (Err(_), Some(copy)) => View::parse(copy.text.as_bytes(), self.view)?,
+                (view, _) => view?,
+            },
             (None, None, Some(_)) => return Err(Unusable::NoCopy(DISCOVERY.to_owned())),
             (None, None, None) => None,
         };
         let Some(view) = view else { return Ok(None) };
-        let (needed, _) = self.find(client.as_deref(), &view).await?;
-        Ok(self.parts(client.as_deref(), needed, ENTRY_LIMIT).await?.into_values().next())
+        let read = async |view: &View| {
+            let (needed, _) = self.find(client.as_deref(), view).await?;
+            Ok::<_, Unusable>(self.parts(client.as_deref(), needed, ENTRY_LIMIT).await?.into_values().next())
+        };
+        match (read(&view).await, &client, self.proof) {
+            // There may be a newer publication than the one whose copy was used.
+            (Err(Unusable::Digest(_)), Some(client), None) => match self.ask(client, &self.discovery, None).await? {
+                Some(view) => read(&view).await,
+                None => Ok(None),
+            },
+            (text, ..) => text,
+        }
     }
 
     /// Whether a fresh copy of the whole index serves beside a copy of the entries. One of another publication may be the
