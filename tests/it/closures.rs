@@ -131,6 +131,11 @@ fn a_registry_publishes_the_list_that_it_keeps_and_clients_install_it() {
     install("elsewhere", &[]);
     assert_eq!(people.server.asked().iter().filter(|path| path.contains("/closures/")).count(), 1);
     assert_eq!(called(&people), "");
+    // A lock file has what is installed.
+    install("locked", &["--lock", "x.lock"]);
+    let lock: toml::Table = people.env.read("x.lock").parse().unwrap();
+    assert_eq!(lock["agents"]["own"]["npx"]["packages"].as_str(), Some(list.as_str()));
+    assert_eq!(called(&people), "");
     // So does the whole index, which `list` reads.
     fs::remove_dir_all(people.env.path("home")).unwrap();
     assert_eq!(people.run(&["list"]).code, 0);
