@@ -354,18 +354,21 @@ impl<'a> IndexedAgents<'a> {
             (None, None, None) => None,
         };
         let Some(view) = view else { return Ok(None) };
-        let read = async |view: &View| {
-            let (needed, _) = self.find(client.as_deref(), view).await?;
-            Ok::<_, Unusable>(self.parts(client.as_deref(), needed, ENTRY_LIMIT).await?.into_values().next())
-        };
-        match (read(&view).await, &client, self.proof) {
+        let client = client.as_deref();
+        match (self.read_text(client, &view).await, client, self.proof) {
             // There may be a newer publication than the one whose copy was used.
-            (Err(Unusable::Digest(_)), Some(client), None) => match self.ask(client, &self.discovery, None).await? {
-                Some(view) => read(&view).await,
+            (Err(Unusable::Digest(_)), Some(asked), None) => match self.ask(asked, &self.discovery, None).await? {
+                Some(view) => self.read_text(client, &view).await,
                 None => Ok(None),
             },
             (text, ..) => text,
         }
+    }
+
+    /// The text of the only agent's entry in a view.
+    async fn read_text(&self, client: Option<&Client>, view: &View) -> Result<Option<Vec<u8>>, Unusable> {
+        let (needed, _) = self.find(client, view).await?;
+        Ok(self.parts(client, needed, ENTRY_LIMIT).await?.into_values().next())
     }
 
     /// Whether a fresh copy of the whole index serves beside a copy of the entries. One of another publication may be the
