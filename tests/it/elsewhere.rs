@@ -1,7 +1,6 @@
 //! `--on`: agents on another machine, which is a real OpenSSH server on loopback with another home, and in WSL, for which a
 //! script stands that is called like `wsl.exe`.
 
-use std::cell::RefCell;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
@@ -284,7 +283,7 @@ fn a_second_signal_ends_a_start_whose_output_is_not_read() {
         people.env.write_program("bin/ssh", &script);
         let mut command = with_path(people.command(&["run", "a", "--on", "ssh:box"]), &people.env.path("bin"));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = RefCell::new(command.spawn().unwrap());
+        let child = std::cell::RefCell::new(command.spawn().unwrap());
         wait_until("the other side writes", || people.env.path("process").exists());
         // A signal that is sent before the first is handled would be the same one.
         wait_until("it has ended", || {
