@@ -96,7 +96,7 @@ impl Global {
             let error = PathError { path: registry.to_owned(), error: ErrorKind::NotADirectory.into() };
             return Err(LoadError::Directory(error).into());
         }
-        match Config::read(&self.config_file(registry)) {
+        match Config::read_in(registry) {
             Err(ConfigError::Read { error: ReadError::NotFound, .. }) => Ok(Config::default()),
             other => Ok(other?),
         }

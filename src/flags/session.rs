@@ -242,7 +242,7 @@ pub(crate) fn open(args: &SessionArgs, packages: PackageArgs, global: &Global) -
     options.allow_build = packages.allow_build;
     if let IndexLocation::Path(registry) = &options.index {
         // A configuration that cannot be read allows nothing.
-        options.builders = Config::read(&registry.join("registry.toml")).unwrap_or_default().builders();
+        options.builders = Config::read_in(registry).unwrap_or_default().builders();
     }
     options.install_timeout = packages.install_timeout;
     options.launcher = isolation::launcher();

@@ -19,15 +19,18 @@ pub(crate) const INTERRUPT: u8 = 2;
 /// How long a write may keep the program from ending after a signal. The reader may have stopped.
 const STALLED: Duration = Duration::from_secs(2);
 
-/// Ends the program after a signal once a write has blocked for too long, from a thread of its own: the one that should
+/// Ends the program after so many signals once a write has blocked for too long, from a thread of its own: the one that should
 /// handle the signal may be the one that writes.
 #[expect(clippy::exit, reason = "the thread that would return from `main` is blocked")]
-fn watch() {
+fn watch(signals: usize) {
     static WATCH: Once = Once::new();
     WATCH.call_once(|| {
-        let watch = || {
+        let watch = move || {
             let runtime = Builder::new_current_thread().enable_all().build().ok()?;
-            let signal = runtime.block_on(async { Some(signalled().ok()?.await) })?;
+            let mut signal = INTERRUPT;
+            for _ in 0..signals {
+                signal = runtime.block_on(async { Some(signalled().ok()?.await) })?;
+            }
             loop {
                 let [begun, done] = [0, 1].map(|at| WRITES[at].load(Ordering::SeqCst));
                 thread::sleep(STALLED);
@@ -93,6 +96,8 @@ pub(crate) fn run_beside_program<T>(work: impl Future<Output = T>) -> Result<T, 
 pub(crate) fn run_with_signals<T, W: Future<Output = T>>(
     work: impl FnOnce(mpsc::Receiver<u8>) -> W,
 ) -> Result<T, Failure> {
+    // The first one may be for a program that is still at work while no one reads.
+    watch(2);
     let runtime = Builder::new_multi_thread().enable_all().build().map_err(Failure::unable)?;
     let done = runtime.block_on(async {
         let (send, signals) = mpsc::channel(1);
@@ -119,7 +124,7 @@ fn run_on<T>(
     cancelled: impl Future<Output = ()>,
     work: impl Future<Output = T>,
 ) -> Result<T, Failure> {
-    watch();
+    watch(1);
     let runtime = builder.enable_all().build().map_err(Failure::unable)?;
     let done = runtime.block_on(async {
         let signals = signalled().map_err(Failure::unable)?;

@@ -93,6 +93,27 @@ fn symbolic_links_may_not_leave_the_registry() {
     assert_eq!(env.findings(), (0, vec![]));
 }
 
+/// An error quotes a line of a configuration, and the environment is one line.
+#[cfg(unix)]
+#[test]
+fn what_is_in_a_registry_shows_nothing_that_is_outside() {
+    use std::os::unix::fs::symlink;
+
+    for (name, commands) in [("registry.toml", &["build", "validate"][..]), ("history.json", &["build"])] {
+        let env = Env::with(&["good"]).file("outside", "\"password\" of a person");
+        symlink("../outside", env.path(&format!("r/{name}"))).unwrap();
+        for command in commands {
+            let run = env.run(&[command]);
+            assert!(!format!("{}{}", run.stdout, run.stderr).contains("password"), "{name}: {}", run.stderr);
+            assert!(run.code == 2 && run.stderr.contains("leads out of the registry"), "{name}: {}", run.stderr);
+        }
+    }
+    // One that is named may be anywhere.
+    let env = Env::with(&["good"]).file("outside.toml", "");
+    symlink("outside.toml", env.path("named.toml")).unwrap();
+    assert_eq!(env.run(&["--config", "named.toml", "validate"]).code, 0);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_fifo_does_not_make_it_wait() {

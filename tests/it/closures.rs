@@ -12,6 +12,8 @@ use sha2::{Digest as _, Sha512};
 use crate::agent::fake_agent;
 use crate::archives::{gz, tar};
 use crate::people::{People, files};
+use crate::server::{not_found, status};
+use crate::signed::KEYS;
 use crate::support::{Env, ICON, Run};
 
 /// An `npm` that notes how it was called. It lists packages as it is told by a file, and installs an agent.
@@ -129,6 +131,11 @@ fn a_registry_publishes_the_list_that_it_keeps_and_clients_install_it() {
     install("elsewhere", &[]);
     assert_eq!(people.server.asked().iter().filter(|path| path.contains("/closures/")).count(), 1);
     assert_eq!(called(&people), "");
+    // A lock file has what is installed.
+    install("locked", &["--lock", "x.lock"]);
+    let lock: toml::Table = people.env.read("x.lock").parse().unwrap();
+    assert_eq!(lock["agents"]["own"]["npx"]["packages"].as_str(), Some(list.as_str()));
+    assert_eq!(called(&people), "");
     // So does the whole index, which `list` reads.
     fs::remove_dir_all(people.env.path("home")).unwrap();
     assert_eq!(people.run(&["list"]).code, 0);
@@ -189,16 +196,93 @@ fn an_earlier_version_keeps_its_list() {
 }
 
 #[test]
-fn a_list_with_other_bytes_is_not_used() {
+fn a_list_with_other_bytes_is_not_used_and_neither_is_none() {
     let people = people();
     registry(&people.env, Some(&list("1.0.0", &json!({}))));
     build(&people.env, "tree");
     serve(&people, &people.env.path("tree"));
     let published = people.env.read("tree/entries/closures/own.json");
     people.serve("/entries/closures/own.json", published.replace("lockfileVersion", "lockFileVersion"));
-    let run = with_npm(&people, &mut people.command(&["install", "own", "--no-check"]));
+    for answer in [None, Some(not_found()), Some(status(503))] {
+        if let Some(answer) = answer {
+            people.answer("/entries/closures/own.json", answer);
+        }
+        let run = with_npm(&people, &mut people.command(&["install", "own", "--no-check"]));
+        assert!(run.code == 3 && run.stderr.contains("the list of packages of own was not fetched"), "{}", run.stderr);
+        assert_eq!(called(&people), "");
+    }
+}
+
+#[test]
+fn a_signed_list_that_a_host_hides_or_changes_is_refused() {
+    let people = people();
+    registry(&people.env, Some(&list("1.0.0", &json!({}))));
+    let base = people.server.url("/latest");
+    let run = people.env.run(&["--registry-dir", "r", "build", "--out", "dist", "--base-url", &base]);
     assert_eq!(run.code, 0, "{}", run.stderr);
-    assert!(called(&people).contains("install --no-save"), "{}", called(&people));
+    let mut publish = people.env.command(&["publish", "--from", "dist", "--to", "site"]);
+    let run = Run::of(publish.env("ACP_REGISTRY_SIGNING_KEY", KEYS[0]));
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let local = people.env.path("site/latest");
+    let send = || {
+        for name in files(&local) {
+            people.serve(&format!("/latest/{name}"), fs::read(local.join(&name)).unwrap());
+        }
+    };
+    send();
+    let address = people.server.url("/latest/registry.json");
+    let install = |place: &str| {
+        for folder in ["data", "home"] {
+            let _ = fs::remove_dir_all(people.env.path(folder));
+        }
+        with_npm(&people, &mut people.command(&["install", "own", "--no-check", "--index", place]))
+    };
+    let places = [address.as_str(), local.to_str().unwrap()];
+    for place in places {
+        let run = install(place);
+        assert_eq!((run.code, called(&people).as_str()), (0, ""), "{}", run.stderr);
+    }
+    for name in ["entries.json", "entries/closures/own.json"] {
+        let (path, file) = (format!("/latest/{name}"), local.join(name));
+        let honest = fs::read(&file).unwrap();
+        for is_hidden in [false, true] {
+            if is_hidden {
+                people.answer(&path, not_found());
+                fs::remove_file(&file).unwrap();
+            } else {
+                people.serve(&path, "{}");
+                fs::write(&file, "{}").unwrap();
+            }
+            for place in places {
+                let run = install(place);
+                let told = run.stderr.contains("the list of packages of own is not what statement");
+                assert!(run.code == 4 && told, "{place} {name} {is_hidden}: {}", run.stderr);
+            }
+        }
+        fs::write(&file, honest).unwrap();
+        send();
+    }
+    // What snapshots share has it while the host replaces the document, or after a publisher was killed.
+    people.answer("/latest/entries.json", not_found());
+    let shared = people.env.path("site/content");
+    for name in files(&shared) {
+        people.serve(&format!("/content/{name}"), fs::read(shared.join(&name)).unwrap());
+    }
+    let run = install(&address);
+    assert_eq!((run.code, called(&people).as_str()), (0, ""), "{}", run.stderr);
+}
+
+#[test]
+fn a_list_is_used_where_no_copy_can_be_kept() {
+    let people = people();
+    registry(&people.env, Some(&list("1.0.0", &json!({}))));
+    build(&people.env, "tree");
+    serve(&people, &people.env.path("tree"));
+    people.env.write("file", "");
+    let mut command = people.command(&["install", "own", "--no-check"]);
+    with_npm(&people, command.env("XDG_CACHE_HOME", people.env.path("file")));
+    // Without its cache of packages, npm is given the list.
+    assert!(called(&people).starts_with("ci "), "{}", called(&people));
 }
 
 #[test]

@@ -268,6 +268,32 @@ fn a_signal_ends_the_connection_to_a_machine_that_says_nothing() {
     there.end();
 }
 
+/// An editor that hangs reads nothing.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_second_signal_ends_a_start_whose_output_is_not_read() {
+    for endless in ["printf '\\001\\000\\000\\020\\000'; head -c 4096 /dev/zero", "head -c 4096 /dev/zero >&2"] {
+        let people = People::new();
+        people.publish(&[people.agent("a", "1.0.0")]);
+        let script = format!(
+            "#!/bin/sh\n[ \"$1\" = -G ] && exit\necho; echo acp-registry-elsewhere found Linux x86_64: /x\n\
+             echo $$ > '{}'\nwhile :; do {endless} || exit; done\n",
+            people.env.path("process").display()
+        );
+        people.env.write_program("bin/ssh", &script);
+        let mut command = with_path(people.command(&["run", "a", "--on", "ssh:box"]), &people.env.path("bin"));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = std::cell::RefCell::new(command.spawn().unwrap());
+        wait_until("the other side writes", || people.env.path("process").exists());
+        // A signal that is sent before the first is handled would be the same one.
+        wait_until("it has ended", || {
+            Running::signal(child.borrow().id(), SIGTERM);
+            child.borrow_mut().try_wait().unwrap().is_some()
+        });
+        assert_eq!(child.borrow_mut().wait().unwrap().code(), Some(143), "{endless}");
+    }
+}
+
 #[test]
 fn stdin_variables_and_exit_codes_pass_and_secrets_do_not() {
     let Some(there) = Box::with_program("stdin_variables_and_exit_codes_pass") else { return };

@@ -60,6 +60,25 @@ fn a_lock_file_knows_every_platform_and_stays_the_same() {
 }
 
 #[test]
+fn commands_that_write_one_lock_file_at_once_lose_nothing() {
+    let people = People::new();
+    let ids = ["a", "b", "c", "d"];
+    people.publish(&ids.map(|id| people.agent(id, "1.0.0")));
+    let start = |id: &str| {
+        let mut command = people.command(&["install", "--lock", "x.lock", id, "--no-check"]);
+        command.stdout(std::process::Stdio::null()).spawn().unwrap()
+    };
+    for mut child in ids.map(start) {
+        assert!(child.wait().unwrap().success());
+    }
+    let file: toml::Table = people.env.read("x.lock").parse().unwrap();
+    let locked = file["agents"].as_table().unwrap();
+    assert!(ids.iter().all(|id| locked.contains_key(*id)), "{locked:?}");
+    // Windows keeps the file that is locked.
+    assert!(cfg!(windows) || !people.env.path("x.lock.acp-registry-lock").exists());
+}
+
+#[test]
 fn the_same_bytes_come_elsewhere_without_an_index() {
     let (people, _) = locked();
     let (run, document) = elsewhere(&people, &[]);

@@ -29,6 +29,9 @@ use crate::finding;
 /// Maximum size of a configuration file, in bytes.
 const CONFIG_LIMIT: u64 = 1 << 20;
 
+/// The file of a registry.
+const NAME: &str = "registry.toml";
+
 /// The contents of `registry.toml`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
@@ -258,16 +261,28 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// Reads and parses a configuration file.
+    /// Reads and parses a configuration file that a person has named.
     ///
     /// # Errors
     /// Returns [`ConfigError`]. If the file does not exist, it is [`ConfigError::Read`] with [`ReadError::NotFound`].
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
-        let read = || -> Result<Vec<u8>, ReadError> {
-            let real = path.canonicalize()?;
-            read_bounded(&real, Path::new("/"), CONFIG_LIMIT)
-        };
-        let bytes = read().map_err(|error| ConfigError::Read { path: path.to_owned(), error })?;
+        let real = path.canonicalize().map_err(ReadError::from);
+        Self::read_bytes(path, real.and_then(|real| read_bounded(&real, Path::new("/"), CONFIG_LIMIT)))
+    }
+
+    /// Reads and parses the `registry.toml` of a registry. A link in a checkout of a stranger leads to no other file: an error
+    /// shows a line of it.
+    ///
+    /// # Errors
+    /// Like [`Config::read`].
+    pub fn read_in(registry: &Path) -> Result<Self, ConfigError> {
+        let root = registry.canonicalize().map_err(ReadError::from);
+        let bytes = root.and_then(|root| read_bounded(&root.join(NAME), &root, CONFIG_LIMIT));
+        Self::read_bytes(&registry.join(NAME), bytes)
+    }
+
+    fn read_bytes(path: &Path, bytes: Result<Vec<u8>, ReadError>) -> Result<Self, ConfigError> {
+        let bytes = bytes.map_err(|error| ConfigError::Read { path: path.to_owned(), error })?;
         Self::parse(path, &String::from_utf8_lossy(&bytes))
     }
 

@@ -160,16 +160,17 @@ impl Documents {
     fn read(site: &Site<'_>) -> Result<Self, DocumentError> {
         let file = |named: Option<&Path>, usual: &str| {
             let in_registry = || Some(site.directory.join(usual)).filter(|path| path.is_file());
-            named.map(ToOwned::to_owned).or_else(in_registry)
+            let named = named.map(|path| (path.to_owned(), None));
+            named.or_else(|| Some((in_registry()?, Some(site.directory))))
         };
         let capabilities = match file(site.capabilities, "capabilities.json") {
-            Some(path) => document(path, SiteDocument::Capabilities, Snapshot::parse)?,
+            Some(file) => document(file, SiteDocument::Capabilities, Snapshot::parse)?,
             None => Snapshot::default(),
         };
         let written = file(site.history, "history.json");
         let is_from_git = written.is_none();
         let (history, manifests) = match written {
-            Some(path) => (document(path, SiteDocument::History, History::parse)?, EarlierManifests::new()),
+            Some(file) => (document(file, SiteDocument::History, History::parse)?, EarlierManifests::new()),
             None => History::read(site.directory),
         };
         Ok(Self { capabilities, history, is_from_git, manifests })
@@ -192,14 +193,16 @@ impl Documents {
     }
 }
 
+/// Reads a file that a person has named, or one of a registry, whose links lead to no file outside.
 fn document<T, E: Display>(
-    path: PathBuf,
+    (path, registry): (PathBuf, Option<&Path>),
     kind: SiteDocument,
     parse: impl FnOnce(&[u8]) -> Result<T, E>,
 ) -> Result<T, DocumentError> {
     let read = || {
-        let real = path.canonicalize().map_err(|error| format!(": {error}"))?;
-        let bytes = read_bounded(&real, &real, DOCUMENT_LIMIT).map_err(|error| format!(": {error}"))?;
+        let root = registry.unwrap_or(&path).canonicalize().map_err(|error| format!(": {error}"))?;
+        let file = if registry.is_some() { &path } else { &root };
+        let bytes = read_bounded(file, &root, DOCUMENT_LIMIT).map_err(|error| format!(": {error}"))?;
         parse(&bytes).map_err(|error| format!(" {error}"))
     };
     read().map_err(|why| DocumentError { document: kind, path, why })

@@ -38,3 +38,6 @@ pub const SESSION: &str = "acp-session-id";
 
 /// The largest message, in bytes.
 const MESSAGE: usize = 32 << 20;
+
+/// The longest id of a request that is remembered, together with its session, in bytes.
+const NAMES: usize = 1024;

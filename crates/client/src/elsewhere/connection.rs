@@ -87,8 +87,9 @@ impl Connection {
         };
         let (tail, mut lines) = (Arc::<Mutex<Tail>>::default(), pieces(stderr));
         let kept = tail.clone();
-        let errors = tokio::spawn(async move {
-            while let Some(piece) = lines.recv().await {
+        // A write that blocks keeps nothing else from being done.
+        let errors = spawn_blocking(move || {
+            while let Some(piece) = lines.blocking_recv() {
                 kept.lock().unwrap_or_else(PoisonError::into_inner).push(&piece);
                 // Without stderr, the last line is still in the error.
                 let _ = errors(&piece);

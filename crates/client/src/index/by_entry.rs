@@ -83,7 +83,7 @@ pub async fn load_versions(
 /// document is asked for only where the whole index was read before it, and others only if it says that there are some.
 ///
 /// # Errors
-/// [`Error::Trust`].
+/// [`Error::Trust`] or [`Error::Packages`].
 pub async fn load_closures(
     place: &IndexLocation,
     id: &str,
@@ -95,7 +95,7 @@ pub async fn load_closures(
         wanted.learn_discovery(&client).await;
     }
     let what = (CLOSURES, id, "the list of packages");
-    let text = load_beside(place, what, options, client, |wanted| wanted.publishes(CLOSURES)).await?;
+    let text = load_beside(place, what, options, client, |wanted| wanted.may_publish(CLOSURES)).await?;
     Ok(text.and_then(|text| {
         let read = Closures::parse(&text, id);
         read.inspect_err(|error| tracing::debug!("the closures of {id} are not used: {error}")).ok()
@@ -106,7 +106,7 @@ pub async fn load_closures(
 /// discovery document that is at hand says that there are some.
 ///
 /// # Errors
-/// [`Error::Trust`].
+/// [`Error::Trust`] or [`Error::Packages`].
 pub async fn load_earlier_closures(
     place: &IndexLocation,
     id: &str,
@@ -114,7 +114,7 @@ pub async fn load_earlier_closures(
     client: impl Fn() -> Result<Arc<Client>, Problem>,
 ) -> Result<Option<EarlierClosures>, Error> {
     let what = (EARLIER_CLOSURES, id, "the lists of earlier packages");
-    let text = load_beside(place, what, options, client, |wanted| wanted.publishes(EARLIER_CLOSURES)).await?;
+    let text = load_beside(place, what, options, client, |wanted| wanted.may_publish(EARLIER_CLOSURES)).await?;
     Ok(text.and_then(|text| {
         let read = EarlierClosures::parse(&text, id);
         read.inspect_err(|error| tracing::debug!("the earlier closures of {id} are not used: {error}")).ok()
@@ -122,7 +122,8 @@ pub async fn load_earlier_closures(
 }
 
 /// Reads what a tree has of an agent beside its entry, in a view of its own, where the host may be asked. `what` is the view,
-/// the agent, and what it is called.
+/// the agent, and what it is called. What a signed tree does not send as it was signed is refused, as if it were changed: a host
+/// that hides it may want something else to be installed.
 async fn load_beside(
     place: &IndexLocation,
     what: (&str, &str, &str),
@@ -132,36 +133,56 @@ async fn load_beside(
 ) -> Result<Option<Vec<u8>>, Error> {
     let (view, id, name) = what;
     let proof = IndexedAgents::learn_proof(place, options, &client).await?;
-    if let IndexLocation::Path(path) = place {
+    let text = if let IndexLocation::Path(path) = place {
         // A published tree on this machine.
         let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
-        let read = |(folder, id): (&Path, AgentId)| read_beside(folder, view, &id, proof.as_ref());
-        return Ok(folder.zip(id.parse().ok()).and_then(read));
-    }
-    let wanted = IndexedAgents::new(place, &[id], options, proof.as_ref());
-    let Some(wanted) = wanted.filter(|wanted| may_ask(wanted)) else { return Ok(None) };
-    let wanted = IndexedAgents { view, ..wanted };
-    match (wanted.load_text(&client).await, &proof) {
+        let Some((folder, id)) = folder.zip(id.parse().ok()) else { return Ok(None) };
+        read_beside(folder, view, &id, proof.as_ref())
+    } else {
+        let wanted = IndexedAgents::new(place, &[id], options, proof.as_ref());
+        let wanted = wanted.filter(|wanted| proof.is_some() || may_ask(wanted));
+        let Some(wanted) = wanted else { return Ok(None) };
+        IndexedAgents { view, ..wanted }.load_text(&client).await
+    };
+    match (text, &proof) {
         (Err(_), Some(proof)) if !options.is_offline => Err(proof.refuse(format!("{name} of {id}")).into()),
+        // Other packages, and scripts that are not approved, are not taken instead.
+        (Err(error), None) if !options.is_offline && view != VERSIONS => {
+            Err(Error::Packages { what: name.to_owned(), id: id.to_owned(), why: error.to_string() })
+        }
         (text, _) => Ok(text.ok().flatten()),
     }
 }
 
 /// Reads what a published tree in a directory has of an agent in a view.
-fn read_beside(folder: &Path, view: &str, id: &AgentId, proof: Option<&Proof>) -> Option<Vec<u8>> {
-    let root = folder.canonicalize().ok()?;
-    let read = |name: &str, limit| read_bounded(&root.join(name), &root, limit).ok();
-    let document = read(DISCOVERY, DISCOVERY_LIMIT)?;
-    if proof.is_some_and(|proof| !proof.has(DISCOVERY, Sha256::of(&document))) {
-        return None;
+fn read_beside(folder: &Path, view: &str, id: &AgentId, proof: Option<&Proof>) -> Result<Option<Vec<u8>>, Unusable> {
+    if proof.is_some_and(|proof| !proof.statement.digests.contains_key(DISCOVERY)) {
+        return Ok(None);
     }
-    let view = View::parse(&document, view).ok()??;
-    let list = |digest| {
-        let text = read(&view.list_path(digest), LIST_LIMIT).unwrap_or_else(|| EMPTY.as_bytes().to_vec());
-        (Sha256::of(&text) == digest).then_some(text)
+    let other = |name: &str| Unusable::Digest(name.to_owned());
+    let Ok(root) = folder.canonicalize() else {
+        return if proof.is_some() { Err(other(DISCOVERY)) } else { Ok(None) };
     };
-    let digest = entry_in(&list(list_in(&list(view.group(id))?, id).ok()?)?, id).ok()??;
-    read(&view.entry_path(id), ENTRY_LIMIT).filter(|text| Sha256::of(text) == digest)
+    let read = |name: &str, limit, is_right: &dyn Fn(Sha256) -> bool| {
+        let text = read_bounded(&root.join(name), &root, limit).ok();
+        text.filter(|text| is_right(Sha256::of(text))).ok_or_else(|| other(name))
+    };
+    let is_signed = |digest| proof.is_none_or(|proof| proof.has(DISCOVERY, digest));
+    let document = read(DISCOVERY, DISCOVERY_LIMIT, &is_signed);
+    let view = match document.and_then(|document| Ok(View::parse(&document, view)?)) {
+        // Other trees have none.
+        Err(_) if proof.is_none() => None,
+        view => view?,
+    };
+    let Some(view) = view else { return Ok(None) };
+    let list = |digest: Sha256| {
+        if digest == Sha256::of(EMPTY) {
+            return Ok(EMPTY.as_bytes().to_vec());
+        }
+        read(&view.list_path(digest), LIST_LIMIT, &|found| found == digest)
+    };
+    let Some(digest) = entry_in(&list(list_in(&list(view.group(id))?, id)?)?, id)? else { return Ok(None) };
+    read(&view.entry_path(id), ENTRY_LIMIT, &|found| found == digest).map(Some)
 }
 
 /// Agents of which entries prove that an index does not have them.
@@ -242,10 +263,12 @@ impl<'a> IndexedAgents<'a> {
         self.proof.is_none_or(|proof| proof.names(DISCOVERY, &copy.head.sha256)).then_some(copy)
     }
 
-    /// Whether the discovery document at hand leads to files of a view.
-    fn publishes(&self, view: &str) -> bool {
-        let document = self.discovery_copy();
-        document.is_some_and(|copy| View::parse(copy.text.as_bytes(), view).is_ok_and(|view| view.is_some()))
+    /// Whether the discovery document at hand leads to files of a view. Where no copy can be kept, none is at hand.
+    fn may_publish(&self, view: &str) -> bool {
+        match self.discovery_copy() {
+            Some(copy) => View::parse(copy.text.as_bytes(), view).is_ok_and(|view| view.is_some()),
+            None => !self.copies().is_some_and(|copies| copies.lacks_entries(self.index)),
+        }
     }
 
     /// The agents; an error if the whole index is to be read instead, except for those that are absent.
@@ -316,16 +339,36 @@ impl<'a> IndexedAgents<'a> {
     /// The text of the only agent's entry, from copies or from the host; `None` if there is none.
     async fn load_text(&self, client: &impl Fn() -> Result<Arc<Client>, Problem>) -> Result<Option<Vec<u8>>, Unusable> {
         let copy = self.discovery_copy();
-        let known = copy.as_ref().filter(|copy| copy.is_fresh() || self.options.is_offline);
+        // What was signed stays what it is.
+        let serves = |copy: &&Copy| copy.is_fresh() || self.options.is_offline || self.proof.is_some();
         let client = if self.options.is_offline { None } else { client().ok() };
-        let view = match (known, &client) {
-            (Some(copy), _) => View::parse(copy.text.as_bytes(), self.view)?,
-            (None, Some(client)) => self.ask(client, &self.discovery, None).await?,
-            (None, None) => None,
+        let view = match (copy.as_ref().filter(serves), &client, self.proof) {
+            (Some(copy), ..) => View::parse(copy.text.as_bytes(), self.view)?,
+            (None, Some(client), Some(proof)) => View::parse(&self.ask_signed(client, proof).await?, self.view)?,
+            (None, Some(client), None) => match (self.ask(client, &self.discovery, None).await, &copy) {
+                // As of the index, a copy serves while its host cannot be reached.
+                (Err(_), Some(copy)) => View::parse(copy.text.as_bytes(), self.view)?,
+                (view, _) => view?,
+            },
+            (None, None, Some(_)) => return Err(Unusable::NoCopy(DISCOVERY.to_owned())),
+            (None, None, None) => None,
         };
         let Some(view) = view else { return Ok(None) };
-        let (needed, _) = self.find(client.as_deref(), &view).await?;
-        Ok(self.parts(client.as_deref(), needed, ENTRY_LIMIT).await?.into_values().next())
+        let client = client.as_deref();
+        match (self.read_text(client, &view).await, client, self.proof) {
+            // There may be a newer publication than the one whose copy was used.
+            (Err(Unusable::Digest(_)), Some(asked), None) => match self.ask(asked, &self.discovery, None).await? {
+                Some(view) => self.read_text(client, &view).await,
+                None => Ok(None),
+            },
+            (text, ..) => text,
+        }
+    }
+
+    /// The text of the only agent's entry in a view.
+    async fn read_text(&self, client: Option<&Client>, view: &View) -> Result<Option<Vec<u8>>, Unusable> {
+        let (needed, _) = self.find(client, view).await?;
+        Ok(self.parts(client, needed, ENTRY_LIMIT).await?.into_values().next())
     }
 
     /// Whether a fresh copy of the whole index serves beside a copy of the entries. One of another publication may be the
@@ -403,6 +446,17 @@ impl<'a> IndexedAgents<'a> {
             kept.unwrap_or_else(|error| tracing::debug!("no copy is kept: {error}"));
         }
         Ok(view)
+    }
+
+    /// Asks for the discovery document that the registry has signed.
+    async fn ask_signed(&self, client: &Client, proof: &Proof) -> Result<Vec<u8>, Unusable> {
+        let answer = client.revalidate(&self.discovery, DISCOVERY_LIMIT, None).await;
+        let sent = answer.ok().and_then(|answer| answer.body);
+        if let Some(document) = sent.filter(|document| proof.has(DISCOVERY, Sha256::of(document))) {
+            return Ok(document);
+        }
+        let kept = proof.load_from_contents(client, self.index, (DISCOVERY, DISCOVERY_LIMIT)).await;
+        kept.ok_or_else(|| Unusable::Digest(DISCOVERY.to_owned()))
     }
 
     /// Reads the agents that a discovery document leads to, which a host has just sent.

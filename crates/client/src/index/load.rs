@@ -64,6 +64,16 @@ pub enum Error {
     /// It was not fetched, and there is no copy.
     #[error("the registry index was not fetched, and there is no copy of an earlier one: {0}")]
     Fetch(#[from] FetchError),
+    /// The registry publishes which packages an agent needs, and may do so for this one, but that was not fetched.
+    #[error("{what} of {id} was not fetched: {why}")]
+    Packages {
+        /// What was not fetched.
+        what: String,
+        /// The agent.
+        id: String,
+        /// Why not.
+        why: String,
+    },
     /// Requests are forbidden, and there is no copy.
     #[error("there is no copy of {0} from an earlier run")]
     Offline(String),
@@ -91,6 +101,9 @@ impl Error {
                 error.remedy().map(|remedy| if is_of_host { format!("{remedy}; or {}", another()) } else { remedy })
             }
             Self::Place(_) => Some("name the address or the path of an index with --index".to_owned()),
+            Self::Packages { .. } => Some(
+                "run it again in some minutes; if that does not help, ask the maintainers of the registry".to_owned(),
+            ),
             Self::Offline(_) => Some("leave out --offline once".to_owned()),
             Self::Client(problem) => problem.remedy(),
             Self::Trust(error) => Some(error.remedy().to_owned()),

@@ -255,6 +255,19 @@ impl Proof {
         self.has(file, Sha256::of(&body)).then_some(body)
     }
 
+    /// Like [`Proof::load_from_snapshot`], for a file that snapshots share.
+    pub(super) async fn load_from_contents(
+        &self,
+        client: &Client,
+        index: &Url,
+        (file, limit): (&str, u64),
+    ) -> Option<Vec<u8>> {
+        let digest = self.statement.digests.get(file)?.to_string();
+        let kept = index.join(&format!("../content/{}/{digest}", &digest[..2])).ok()?;
+        let body = client.revalidate(&kept, limit, None).await.ok()?.body?;
+        self.has(file, Sha256::of(&body)).then_some(body)
+    }
+
     /// The error if a file is not the one that is named.
     pub(super) fn refuse(&self, file: String) -> TrustError {
         TrustError::Digest { file, sequence: self.statement.sequence }

@@ -103,10 +103,13 @@ impl PackageCache {
         for folder in [npm, uv].iter().filter(|folder| folder.exists()) {
             size += files_below(folder)?.iter().map(|(_, bytes)| bytes).sum::<u64>();
         }
-        if packages.exists() {
-            // What installations share is not freed.
-            let alone = files_below(&packages)?.into_iter().filter(|(path, _)| !has_other_names(path));
-            size += alone.map(|(_, bytes)| bytes).sum::<u64>();
+        // What installations share is not freed, nor are the lists beside it.
+        for path in unused_packages(&packages) {
+            size += if path.is_dir() {
+                files_below(&path)?.iter().map(|(_, bytes)| bytes).sum::<u64>()
+            } else {
+                path.metadata().map_or(0, |file| file.len())
+            };
         }
         Ok(if size > limit { size } else { 0 })
     }
@@ -190,6 +193,8 @@ mod tests {
             fs::write(package.join("file"), vec![0; bytes]).unwrap();
         }
         fs::write(open.packages.join("cd/left.lock"), "").unwrap();
+        // It stays with the files that it lists.
+        fs::write(open.packages.join("ab/shared/files.json"), "list").unwrap();
         fs::hard_link(open.packages.join("ab/shared/files/file"), folder.path().join("installed")).unwrap();
         drop(open);
         assert_eq!((cache.surplus(44).unwrap(), cache.surplus(45).unwrap()), (45, 0));
@@ -198,10 +203,10 @@ mod tests {
         let left = files_below(&packages).unwrap();
         assert_eq!(
             left.iter().map(|(path, _)| path.strip_prefix(&packages).unwrap().to_str().unwrap()).collect::<Vec<_>>(),
-            ["ab/shared/files/file"]
+            ["ab/shared/files.json", "ab/shared/files/file"]
         );
         fs::remove_file(folder.path().join("installed")).unwrap();
-        assert_eq!(asked(|| Some(cache.shrink(0).unwrap()).filter(|bytes| *bytes > 0)), 60);
+        assert_eq!(asked(|| Some(cache.shrink(0).unwrap()).filter(|bytes| *bytes > 0)), 64);
     }
 
     #[cfg(unix)]

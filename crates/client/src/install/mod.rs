@@ -81,6 +81,7 @@ pub(crate) use error::newer;
 pub use error::{Error, TooOld};
 pub use failure::ToolFailure;
 pub use node::{Interpreter, Shortfall};
+pub(crate) use npm::integrity_in;
 pub use places::host_environment;
 pub use scripts::ScriptsNotRun;
 use serde::{Deserialize, Serialize};

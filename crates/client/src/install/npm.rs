@@ -392,7 +392,7 @@ fn are_proven(notes: &[u8]) -> bool {
 }
 
 /// The integrity value of a package in a lock file of npm.
-pub(super) fn integrity_in(list: &[u8], name: &str) -> Option<String> {
+pub(crate) fn integrity_in(list: &[u8], name: &str) -> Option<String> {
     let [integrity] = json::read_members(package_in(list, name), ["integrity"]);
     json::text(integrity).map(Into::into)
 }

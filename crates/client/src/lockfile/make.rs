@@ -7,13 +7,13 @@ use std::path::Path;
 use url::Url;
 
 use super::{LockFile, Locked, LockedArchive, LockedPackage};
-use crate::install::{DigestSource, Error, Installer, Source, github_digest};
+use crate::install::{DigestSource, Error, Installer, Source, github_digest, integrity_in};
 use crate::resolve::Offer;
 use crate::store::Version;
 use acp_registry_http::{FetchError, Hashing};
-use acp_registry_plan::closure;
+use acp_registry_plan::closure::{self, PublishedClosure};
 use acp_registry_plan::digest::Sha256;
-use acp_registry_plan::manifest::{BinaryTarget, Package};
+use acp_registry_plan::manifest::{BinaryTarget, NpmSpec, Package, PackageKind};
 
 /// Why a digest is missing if no request may be sent.
 const OFFLINE: &str = "finding it needs the network";
@@ -28,6 +28,8 @@ pub struct Locker<'a> {
     pub earlier: Option<&'a LockFile>,
     /// What is installed of the agent.
     pub installed: &'a [Version],
+    /// The closures that the registry publishes of its packages, which are what is installed.
+    pub published: &'a BTreeMap<PackageKind, PublishedClosure>,
 }
 
 impl Locker<'_> {
@@ -127,7 +129,15 @@ impl Locker<'_> {
             locked.python.clone_from(&known.python);
             return locked;
         }
-        let python = python.filter(|_| matches!(source, Source::Uvx(_)));
+        let kind = if matches!(source, Source::Uvx(_)) { PackageKind::Uvx } else { PackageKind::Npx };
+        if let Some(list) = self.published.get(&kind) {
+            let spec = package.package.parse::<NpmSpec>().ok();
+            locked.integrity = spec.and_then(|spec| integrity_in(list.packages.as_bytes(), &spec.name));
+            locked.python = list.python().filter(|_| kind == PackageKind::Uvx).map(ToOwned::to_owned);
+            locked.packages = Some(list.packages.clone());
+            return locked;
+        }
+        let python = python.filter(|_| kind == PackageKind::Uvx);
         let found = match self.installer {
             Some(installer) => {
                 installer.closure(source, python.as_deref(), self.temporary).await.map_err(|error| error.to_string())
@@ -135,7 +145,7 @@ impl Locker<'_> {
             None => Err(OFFLINE.to_owned()),
         };
         // What `--locked` would refuse is not written.
-        let check = if matches!(source, Source::Uvx(_)) { closure::check_uv } else { closure::check_npm };
+        let check = if kind == PackageKind::Uvx { closure::check_uv } else { closure::check_npm };
         let found = found
             .and_then(|closure| closure.as_ref().map_or(Ok(()), |closure| check(&closure.packages)).map(|()| closure));
         match found {

@@ -182,7 +182,13 @@ impl LockFile {
         if signs(text) > SIGNS {
             return Err(format!("it has more than {SIGNS} keys and values"));
         }
-        let file: Self = toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        // In a checkout of a stranger, it may be a link to another file, which is not to be quoted.
+        let place = |error: toml::de::Error| {
+            let before = error.span().and_then(|span| text.as_bytes().get(..span.start)).unwrap_or_default();
+            let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+            format!("line {line}: {}", error.message())
+        };
+        let file: Self = toml::from_str(text).map_err(place)?;
         if file.schema != 1 {
             return Err(format!("form {} is of another version of this program", file.schema));
         }
@@ -245,6 +251,10 @@ impl Locked {
         }
         if let (Some(list), Ok(spec)) = (&npx.packages, npx.package.parse::<NpmSpec>()) {
             closure::check_version(list, &spec).map_err(|problem| ("npx.packages".to_owned(), problem))?;
+        }
+        if let Some(list) = &uvx.packages {
+            let is_own = closure::check_requirement(list, &uvx.package);
+            is_own.map_err(|problem| ("uvx.packages".to_owned(), problem))?;
         }
         for (platform, archive) in &self.binary {
             let Some(text) = &archive.sha256 else { continue };
@@ -386,6 +396,11 @@ mod tests {
             ),
             ("uvx]\npackage = 'p==1'\npackages = '-r /etc/passwd'", "uvx.packages", "is not `NAME==VERSION"),
             ("uvx]\npackage = 'p==1'\npackages = 'p==1 --hash=md5:00'", "uvx.packages", "is not `NAME==VERSION"),
+            (
+                &format!("uvx]\npackage = 'p==1'\npackages = 'p==2 --hash=sha256:{}'", "0".repeat(64)),
+                "uvx.packages",
+                "it is not of `p==1`",
+            ),
             ("uvx]\npackage = 'p==1'\npython = '/bin/sh'", "uvx.python", "not a version of Python"),
             (
                 "binary.x]\narchive = 'a'\nverified = 'manifest'\ncmd = 'c'\nsha256 = 'ab'",
@@ -450,13 +465,15 @@ mod tests {
             ("schema = 1\nmore = 1", "unknown field"),
             ("schema = 1\n[agents.a]\n", "missing field `version`"),
             ("schema = 1\n[agents.'../a']\nversion = '1'\n", "`../a` is not a valid id"),
-            ("{", "TOML"),
+            ("{", "line 1: "),
             (&format!("schema = 1\nx = [{}]", "0,".repeat(SIGNS)), "more than 200000 keys and values"),
         ] {
             let error = LockFile::parse(text.as_bytes()).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");
         }
         assert!(LockFile::parse(b"\xff").is_err());
+        let error = LockFile::parse(b"schema = 1\nTOKEN=a secret of a person").unwrap_err();
+        assert!(error.starts_with("line 2: ") && !error.contains("secret"), "{error}");
     }
 
     #[test]

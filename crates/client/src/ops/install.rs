@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use acp_registry_host::fs::{check_writable, temporary};
+use acp_registry_host::fs::{PathError, check_writable, temporary};
+use acp_registry_host::lock::Lock;
 use acp_registry_plan::documents::{IndexOrigin, Launch};
 use acp_registry_plan::failure::{AgentFailure, Code, Failure};
-use acp_registry_plan::manifest::AgentId;
+use acp_registry_plan::manifest::{AgentId, PackageKind};
 use acp_registry_plan::text::{escape, printable, quote};
 use futures_util::stream::{self, StreamExt as _};
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,9 @@ use crate::store::{InstallOutcome, Pin};
 
 /// The most agents that are installed at once.
 pub const JOBS: usize = 4;
+
+/// What the name of the file ends in that is locked while a lock file is written.
+const LOCK: &str = ".acp-registry-lock";
 
 /// What to install, and how.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -409,11 +413,18 @@ pub(super) async fn write(
         let offer = find_offer(session, &named, index, events)?;
         let versions: Vec<_> =
             session.store.versions(&plan.id)?.into_iter().filter(|one| one.receipt.version == plan.version).collect();
+        let mut published = BTreeMap::new();
+        let packages = [(PackageKind::Npx, &offer.distribution.npx), (PackageKind::Uvx, &offer.distribution.uvx)];
+        for (kind, package) in packages.into_iter().filter_map(|(kind, package)| Some((kind, package.as_ref()?))) {
+            let closure = session.published_closure(&plan.id, offer.origin, kind, &package.package).await?;
+            published.extend(closure.map(|closure| (kind, closure)));
+        }
         let recorder = Locker {
             installer: installer.as_ref(),
             temporary: &temporary,
             earlier: Some(&earlier),
             installed: &versions,
+            published: &published,
         };
         let (entry, notes) = recorder.lock(&plan.id, &offer).await;
         for note in notes {
@@ -422,7 +433,17 @@ pub(super) async fn write(
         entries.insert(plan.id.clone(), entry);
     }
     // Finding the digests may take minutes, in which another process may have added its agents.
-    let mut file = read()?;
-    file.agents.extend(entries);
-    file.write(path).map_err(|error| error.unwritable("--lock"))
+    let mut name = path.as_os_str().to_owned();
+    name.push(LOCK);
+    let unwritable = |error: PathError| error.unwritable("--lock");
+    let patience = session.store.patience;
+    let lock = Lock::wait(name.as_ref(), "writing the lock file", patience, &|_| ()).await.map_err(unwritable)?;
+    let busy = |holder| Failure::unable(format!("the lock file {} is in use: {holder}", path.display()));
+    let lock = lock.map_err(busy)?;
+    let written = read().map_err(Failure::from).and_then(|mut file| {
+        file.agents.extend(entries);
+        file.write(path).map_err(unwritable)
+    });
+    lock.remove();
+    written
 }

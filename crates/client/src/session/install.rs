@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acp_registry_host::fs::temporary;
+use acp_registry_plan::closure::PublishedClosure;
 use acp_registry_plan::manifest::{AgentId, PackageKind, Platform};
 use acp_registry_protocol::handshake::HandshakeOptions;
 use acp_registry_sources::Needs;
@@ -134,6 +135,24 @@ impl Session {
         Ok(if again { self.store.install_again(&order).await } else { self.store.install(&order).await }?)
     }
 
+    /// The closure that the registry publishes of a package of an agent.
+    pub(crate) async fn published_closure(
+        &self,
+        id: &AgentId,
+        origin: OfferOrigin,
+        kind: PackageKind,
+        package: &str,
+    ) -> Result<Option<PublishedClosure>, Error> {
+        let closures = self.load_closures(id).await?;
+        let closure = closures.as_ref().and_then(|closures| closures.find(kind, package)).cloned();
+        // An index that holds an agent back has its earlier packages as well.
+        if closure.is_some() || (origin != OfferOrigin::Earlier && closures.is_none()) {
+            return Ok(closure);
+        }
+        let earlier = self.load_earlier_closures(id).await?;
+        Ok(earlier.as_ref().and_then(|earlier| earlier.find(kind, package)).cloned())
+    }
+
     /// A plan with the packages that the registry publishes for it, if it does and no lock file names them.
     async fn with_closure(&self, plan: &Plan) -> Result<Plan, Error> {
         let mut plan = plan.clone();
@@ -145,14 +164,7 @@ impl Session {
         if plan.origin == OfferOrigin::Lock || plan.expected.packages.is_some() {
             return Ok(plan);
         }
-        let closures = self.load_closures(&plan.id).await?;
-        let mut closure = closures.as_ref().and_then(|closures| closures.find(kind, &package.package)).cloned();
-        // An index that holds an agent back has its earlier packages as well.
-        if closure.is_none() && (plan.origin == OfferOrigin::Earlier || closures.is_some()) {
-            let earlier = self.load_earlier_closures(&plan.id).await?;
-            closure = earlier.as_ref().and_then(|earlier| earlier.find(kind, &package.package)).cloned();
-        }
-        if let Some(closure) = closure {
+        if let Some(closure) = self.published_closure(&plan.id, plan.origin, kind, &package.package).await? {
             let python = closure.python().filter(|_| kind == PackageKind::Uvx).map(ToOwned::to_owned);
             let packages = Some(closure.packages);
             let allow_scripts = closure.allow_scripts;

@@ -248,9 +248,13 @@ fn runs(server: &Value, id: &str) -> bool {
     };
     let words = [words("command"), words("args")].concat();
     let program = words.first().map(|program| program.rsplit(['/', '\\']).next().unwrap_or_default());
+    // What follows is for the agent. A flag may have a value, so that the id is the first word or the last one: other words may
+    // be those of another agent.
+    let own = words.get(2..).unwrap_or_default().split(|word| *word == "--").next().unwrap_or_default();
+    let named = own.first().filter(|word| !word.starts_with('-')).or(own.last());
     program.is_some_and(|program| program.strip_suffix(".exe").unwrap_or(program) == PROGRAM)
         && words.get(1) == Some(&"run")
-        && words.iter().any(|word| word.split('@').next() == Some(id))
+        && named.is_some_and(|word| word.split('@').next() == Some(id))
 }
 
 /// Members that are the person's to choose once they are there.
@@ -475,7 +479,12 @@ mod tests {
             (r#"{ "command": "/bin/acp-registry", "args": ["run", "--offline", "a@1.0.0"] }"#, true),
             (r#"{ "command": "C:\\bin\\acp-registry.exe", "args": ["run", "a"] }"#, true),
             (r#"{ "command": ["acp-registry", "run", "a"] }"#, true),
+            (r#"{ "command": "acp-registry", "args": ["run", "a", "--root", "b", "--", "c"] }"#, true),
             (r#"{ "command": "acp-registry", "args": ["run", "ab"] }"#, false),
+            (r#"{ "command": "acp-registry", "args": ["run", "b", "--", "a"] }"#, false),
+            (r#"{ "command": "acp-registry", "args": ["run", "--root", "a", "b"] }"#, false),
+            (r#"{ "command": "acp-registry", "args": ["run", "b", "--root", "a"] }"#, false),
+            (r#"{ "command": "acp-registry", "args": ["run"] }"#, false),
             (r#"{ "command": "acp-registry", "args": ["install", "a"] }"#, false),
             (r#"{ "command": "npx", "args": ["run", "a"] }"#, false),
         ] {

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use pep440_rs::Version as PypiVersion;
 
 use crate::digest::Sha256;
 use crate::json;
@@ -110,10 +111,11 @@ pub fn check_same(list: &str, name: &str, integrity: &str) -> Result<(), String>
     Err(format!("{} is not the integrity value of {} in `packages`", quote(integrity), quote(name)))
 }
 
-/// The version of a package at the top of a list for npm.
+/// The version of a package at the top of a list for npm. Another package that is put in its place is none.
 fn version_in(list: &str, name: &str) -> Option<String> {
     let NpmLock { mut packages } = serde_json::from_str(list).ok()?;
-    packages.remove(&format!("node_modules/{name}"))?.version
+    let path = format!("node_modules/{name}");
+    packages.remove(&path).filter(|package| package.name(&path) == name)?.version
 }
 
 /// Checks that a list for npm has a package in the version that a manifest names.
@@ -130,10 +132,26 @@ pub fn check_version(list: &str, spec: &NpmSpec) -> Result<(), String> {
     Err(format!("the version of {} in it is {found}", quote(&spec.name)))
 }
 
-/// Whether a list for uv has a package in its version, as a manifest names it.
+/// Checks that a list for uv has a package in the version that a manifest names.
+///
+/// # Errors
+/// What is wrong, as a sentence.
+pub fn check_requirement(list: &str, package: &str) -> Result<(), String> {
+    let is_exact = package.parse().is_ok_and(|spec: PypiSpec| matches!(spec.pin, Pin::Exact(_)));
+    if !is_exact || has_requirement(list, package) {
+        return Ok(());
+    }
+    Err(format!("it is not of {}", quote(package)))
+}
+
+/// Whether a list for uv has a package in its version, as a manifest names it, and in no other: of several lines, uv chooses
+/// one by their markers.
 fn has_requirement(list: &str, package: &str) -> bool {
     let Ok(PypiSpec { name: wanted, pin: Pin::Exact(pin), .. }) = package.parse::<PypiSpec>() else { return false };
-    listed(list).any(|(name, version)| normalized(&name) == normalized(&wanted) && version == pin)
+    let read = |version: &str| version.parse::<PypiVersion>().ok();
+    let is_pin = |version: &str| version == pin || read(version).is_some_and(|version| read(&pin) == Some(version));
+    let mut own = listed(list).filter(|(name, _)| normalized(name) == normalized(&wanted)).peekable();
+    own.peek().is_some() && own.all(|(_, version)| is_pin(&version))
 }
 
 /// The packages of a list for uv: names, without extras, and versions. [`check_uv`] accepts only lists of which this reads

@@ -12,6 +12,7 @@ mod web_socket;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::{BufRead, Write};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -20,17 +21,20 @@ use acp_registry_plan::text::printable;
 use futures_util::future::{BoxFuture, FutureExt as _, OptionFuture};
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::client::{Client, EXCERPT, body, cause, is_stream};
 use crate::endpoint::Endpoint;
 use crate::message::{Envelope, LineError, failure, into_line, next_line_blocking};
-use crate::{CONNECTION, MESSAGE};
+use crate::{CONNECTION, MESSAGE, NAMES};
 
 /// How many messages wait for the reader of the output before no more are read from the agent.
 const OUTBOX: usize = 64;
+
+/// How many bytes they have: two messages of the greatest length.
+const ROOM: usize = 2 * MESSAGE;
 
 /// How long a message waits for the stream that would bring its answer. Some servers send the headers of a stream with its
 /// first event.
@@ -106,12 +110,36 @@ enum Event {
     Message {
         session: Option<String>,
         data: Vec<u8>,
+        room: OwnedSemaphorePermit,
     },
     End {
         session: Option<String>,
         reason: String,
     },
 }
+
+/// Takes what the tasks that listen report. Messages wait until there is room for them.
+#[derive(Clone)]
+struct Reports {
+    events: mpsc::Sender<Event>,
+    room: Arc<Semaphore>,
+}
+
+impl Reports {
+    /// Whether anything is still taken.
+    async fn send(&self, event: Event) -> bool {
+        self.events.send(event).await.is_ok()
+    }
+
+    async fn send_message(&self, session: Option<String>, data: Vec<u8>) -> bool {
+        let bytes = u32::try_from(data.len().min(ROOM)).unwrap_or(u32::MAX);
+        let Ok(room) = self.room.clone().acquire_many_owned(bytes).await else { return false };
+        self.send(Event::Message { session, data, room }).await
+    }
+}
+
+/// A message for the output, and its room while it waits.
+type Line = (Vec<u8>, Option<OwnedSemaphorePermit>);
 
 /// A request that the agent has not answered.
 struct Pending {
@@ -151,7 +179,7 @@ pub async fn bridge(
     let (output, written) = write_on_thread(output);
     let mut bridge = Bridge {
         client: Client::new(endpoint),
-        sender,
+        reports: Reports { events: sender, room: Arc::new(Semaphore::new(ROOM)) },
         events,
         output,
         outbox: VecDeque::new(),
@@ -177,7 +205,7 @@ pub async fn bridge(
         Ok(()) => bridge.close().await,
         Err(error) => bridge.answer_all(&mut input, &error.to_string()).await,
     }
-    for line in bridge.held.drain(..).map(|(line, ..)| line).chain(bridge.outbox.drain(..)).collect::<Vec<_>>() {
+    for (line, _) in bridge.held.drain(..).map(|(line, ..)| line).chain(bridge.outbox.drain(..)).collect::<Vec<_>>() {
         let _ = bridge.output.send(line).await;
     }
     drop(bridge);
@@ -221,13 +249,13 @@ fn write_on_thread(
 struct Bridge<'a> {
     client: Client,
     /// For the tasks that listen.
-    sender: mpsc::Sender<Event>,
+    reports: Reports,
     events: mpsc::Receiver<Event>,
     output: mpsc::Sender<Vec<u8>>,
     /// Messages for the output.
-    outbox: VecDeque<Vec<u8>>,
+    outbox: VecDeque<Line>,
     /// Answers that must not overtake the stream of their session, and when they were read.
-    held: Vec<(Vec<u8>, String, Instant)>,
+    held: Vec<(Line, String, Instant)>,
     /// The next message to send.
     head: Option<(Vec<u8>, Envelope)>,
     /// Takes messages for the WebSocket, if there is one.
@@ -257,7 +285,7 @@ impl Bridge<'_> {
     async fn run(&mut self, input: &mut mpsc::Receiver<Result<Vec<u8>, LineError>>) -> Result<(), BridgeError> {
         if self.client.endpoint.is_socket {
             let limit = HANDSHAKE.min(self.silence);
-            let socket = timeout(limit, web_socket::open(&self.client, &self.sender, &mut self.tasks)).await;
+            let socket = timeout(limit, web_socket::open(&self.client, &self.reports, &mut self.tasks)).await;
             let socket = socket.unwrap_or_else(|_| Err("the server does not answer the handshake".to_owned()));
             self.socket = Some(socket.map_err(|reason| self.lost(reason))?);
         }
@@ -292,7 +320,7 @@ impl Bridge<'_> {
             let wake = post_ends.map_or(wake, |end| wake.min(end));
             tokio::select! {
                 permit = output.reserve(), if !self.outbox.is_empty() => match (permit, self.outbox.pop_front()) {
-                    (Ok(permit), Some(line)) => permit.send(line),
+                    (Ok(permit), Some((line, _))) => permit.send(line),
                     // The reader has gone, and wants no more.
                     _ => return Ok(()),
                 },
@@ -387,7 +415,7 @@ impl Bridge<'_> {
             return self.say(&format!("there are {STREAMS} sessions, and no more streams are opened"));
         }
         self.streams.insert(session.clone(), Stream::Opening(Instant::now()));
-        self.tasks.spawn(stream::listen(self.client.clone(), self.sender.clone(), connection, session));
+        self.tasks.spawn(stream::listen(self.client.clone(), self.reports.clone(), connection, session));
     }
 
     fn expect_answer(&mut self, envelope: &Envelope) {
@@ -441,7 +469,7 @@ impl Bridge<'_> {
         let is_for_sent = if sent.is_object { sent.is_request() && reply.id == sent.id } else { true };
         let is_answer = reply.is_rpc && reply.is_response() && is_for_sent;
         if is_answer && !is_stream {
-            self.take_message(None, body);
+            self.take_message(None, body, None);
             return Ok(());
         }
         let text = match status {
@@ -471,7 +499,7 @@ impl Bridge<'_> {
             self.pending.remove(id);
             self.answered.insert(id.to_owned());
         }
-        self.outbox.push_back(into_line(failure(id, code, text)));
+        self.outbox.push_back((into_line(failure(id, code, text)), None));
     }
 
     fn take(&mut self, event: Event) -> Result<(), BridgeError> {
@@ -492,7 +520,7 @@ impl Bridge<'_> {
             Event::Refused { status, text, .. } => {
                 return Err(self.lost(format!("the server {}", self.client.refusal(status, text.as_bytes()))));
             }
-            Event::Message { session, data } => self.take_message(session, data),
+            Event::Message { session, data, room } => self.take_message(session, data, Some(room)),
             Event::End { session, reason } => {
                 let is_awaited = |pending: &Pending| session.is_some() && pending.session == session;
                 // A stream that ends before it is open would be asked for without end.
@@ -511,9 +539,10 @@ impl Bridge<'_> {
         Ok(())
     }
 
-    fn take_message(&mut self, stream: Option<String>, data: Vec<u8>) {
-        let line = into_line(data);
-        let envelope = Envelope::read(&line);
+    fn take_message(&mut self, stream: Option<String>, data: Vec<u8>, room: Option<OwnedSemaphorePermit>) {
+        let text = into_line(data);
+        let envelope = Envelope::read(&text);
+        let line = (text, room);
         if let Some(session) = &stream {
             self.streams.insert(Some(session.clone()), Stream::Open(Instant::now()));
         }
@@ -521,6 +550,7 @@ impl Bridge<'_> {
         if envelope.is_request() {
             if let Some(session) = envelope.session.or(stream)
                 && self.asked.len() < ASKED
+                && id.len() + session.len() <= NAMES
             {
                 self.asked.insert(id.clone(), session);
             }
@@ -577,8 +607,8 @@ impl Bridge<'_> {
             let outbox = &mut self.outbox;
             let rest = async {
                 while let Some(event) = events.recv().await {
-                    if let Event::Message { data, .. } = event {
-                        outbox.push_back(into_line(data));
+                    if let Event::Message { data, room, .. } = event {
+                        outbox.push_back((into_line(data), Some(room)));
                     }
                 }
             };
@@ -620,5 +650,23 @@ impl Bridge<'_> {
         for id in &ids {
             self.answer(Some(id), -32603, reason);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn messages_wait_until_there_is_room() {
+        let (events, mut taken) = mpsc::channel(OUTBOX);
+        let reports = Reports { events, room: Arc::new(Semaphore::new(ROOM)) };
+        for _ in 0..2 {
+            assert!(reports.send_message(None, vec![b'x'; MESSAGE]).await);
+        }
+        let mut third = std::pin::pin!(reports.send_message(None, vec![b'x']));
+        assert!(third.as_mut().now_or_never().is_none());
+        drop(taken.recv().await);
+        assert!(third.await);
     }
 }

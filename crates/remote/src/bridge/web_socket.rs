@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, interval};
 use tokio_tungstenite::tungstenite::protocol::Message;
 
-use super::Event;
+use super::{Event, Reports};
 use crate::client::{Client, Refused};
 
 /// How often the server is asked whether it is there. After three intervals without an answer, the connection is lost.
@@ -17,7 +17,7 @@ const PING: Duration = Duration::from_secs(20);
 /// Opens the connection, and returns what takes its messages. Dropping that closes it.
 pub(super) async fn open(
     client: &Client,
-    events: &mpsc::Sender<Event>,
+    reports: &Reports,
     tasks: &mut JoinSet<()>,
 ) -> Result<mpsc::Sender<Vec<u8>>, String> {
     let (socket, _) = client.upgrade().await.map_err(|refusal| match refusal {
@@ -28,14 +28,13 @@ pub(super) async fn open(
     })?;
     let (mut sink, mut source) = socket.split();
     let (sender, mut messages) = mpsc::channel::<Vec<u8>>(1);
-    let (reader, reports) = (client.clone(), events.clone());
+    let (reader, heard) = (client.clone(), reports.clone());
     tasks.spawn(async move {
         let reason = loop {
             match source.next().await {
                 Some(Ok(Message::Text(text))) => {
                     reader.hear_bytes();
-                    let message = Event::Message { session: None, data: text.as_bytes().to_vec() };
-                    if reports.send(message).await.is_err() {
+                    if !heard.send_message(None, text.as_bytes().to_vec()).await {
                         return;
                     }
                 }
@@ -50,9 +49,9 @@ pub(super) async fn open(
                 None => break "the server has ended the connection".to_owned(),
             }
         };
-        let _ = reports.send(Event::End { session: None, reason }).await;
+        heard.send(Event::End { session: None, reason }).await;
     });
-    let (writer, reports) = (client.clone(), events.clone());
+    let (writer, reports) = (client.clone(), reports.clone());
     tasks.spawn(async move {
         let mut pings = interval(PING);
         let mut asked = Instant::now();
@@ -68,7 +67,7 @@ pub(super) async fn open(
                 _ = pings.tick() => {
                     if writer.heard() + 3 * PING < asked {
                         let reason = "the server does not answer pings".to_owned();
-                        let _ = reports.send(Event::End { session: None, reason }).await;
+                        reports.send(Event::End { session: None, reason }).await;
                         return;
                     }
                     asked = Instant::now();
@@ -76,7 +75,7 @@ pub(super) async fn open(
                 }
             };
             if let Err(error) = sent {
-                let _ = reports.send(Event::End { session: None, reason: error.to_string() }).await;
+                reports.send(Event::End { session: None, reason: error.to_string() }).await;
                 return;
             }
         }

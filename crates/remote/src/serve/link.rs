@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::time::timeout;
 
-use crate::MESSAGE;
 use crate::message::{Envelope, into_line};
+use crate::{MESSAGE, NAMES};
 
 /// How many messages wait for the reader of a stream.
 const WAITING: usize = 256;
@@ -152,6 +152,9 @@ impl Link {
         if state.answers.len() >= REQUESTS {
             return Err("there are too many unanswered requests");
         }
+        if id.len() + session.map_or(0, str::len) > NAMES {
+            return Err("the id of the request is too long");
+        }
         let way = session.filter(|_| !self.is_one_stream && !envelope.opens_session());
         state.answers.insert(id, way.map(str::to_owned));
         Ok(())
@@ -197,11 +200,15 @@ impl Link {
                     key = state.answers.remove(id).flatten();
                 } else if let Some(session) = &envelope.session
                     && state.asked.len() < REQUESTS
+                    && id.len() + session.len() <= NAMES
                 {
                     state.asked.insert(id.clone(), session.clone());
                 }
             }
             let key = key.filter(|_| !self.is_one_stream);
+            if key.as_ref().is_some_and(|session| session.len() > NAMES) {
+                return Err("the id of a session is too long");
+            }
             if state.streams.len() >= STREAMS && !state.streams.contains_key(&key) {
                 return Err("the agent has too many sessions");
             }
@@ -231,6 +238,22 @@ mod tests {
         assert_eq!(link.send(b"2\n".to_vec()).await, Err("the agent of the connection does not read"));
         drop(messages);
         assert_eq!(link.send(b"3\n".to_vec()).await, Err("the agent of the connection has ended"));
+    }
+
+    #[tokio::test]
+    async fn ids_that_are_remembered_have_a_limit() {
+        let (link, _messages) = Link::new(false);
+        let accept = |length: usize| {
+            let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{}\",\"method\":\"a\"}}", "x".repeat(length));
+            link.accept(&Envelope::read(line.as_bytes()), None)
+        };
+        assert_eq!(accept(NAMES - 2), Ok(()));
+        assert_eq!(accept(NAMES), Err("the id of the request is too long"));
+        let update = |length: usize| {
+            format!("{{\"method\":\"a\",\"params\":{{\"sessionId\":\"{}\"}}}}\n", "x".repeat(length)).into_bytes()
+        };
+        assert_eq!(link.route(update(NAMES)).await, Ok(()));
+        assert_eq!(link.route(update(NAMES + 1)).await, Err("the id of a session is too long"));
     }
 
     #[tokio::test(start_paused = true)]
