@@ -32,7 +32,7 @@ case "$words" in
 esac
 mkdir -p "$prefix/node_modules/own"
 echo '{"bin":"cli.sh"}' > "$prefix/node_modules/own/package.json"
-printf '#!/bin/sh\nexec AGENT ok\n' > "$prefix/node_modules/own/cli.sh"
+printf '#!/bin/sh\nexec "AGENT" ok\n' > "$prefix/node_modules/own/cli.sh"
 chmod +x "$prefix/node_modules/own/cli.sh"
 "#;
 

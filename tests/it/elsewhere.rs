@@ -434,8 +434,10 @@ fn a_lost_connection_ends_the_agent_there_and_is_said_here() {
         status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse::<u32>().ok())
     };
     let session = sessions.iter().find(|process| parent(**process) == Some(there.server.id())).unwrap();
+    // Its children are those of another process once it has ended.
+    let children: Vec<u32> = sessions.iter().copied().filter(|process| parent(*process) == Some(*session)).collect();
     Running::signal(*session, SIGKILL);
-    for child in sessions.iter().filter(|process| parent(**process) == Some(*session)) {
+    for child in children {
         let pid = nix::unistd::Pid::from_raw(child.cast_signed());
         let _ = nix::sys::signal::kill(pid, SIGKILL);
     }

@@ -140,7 +140,7 @@ fn a_lock_file_that_is_none_is_told() {
     let people = people();
     let outside = "schema = 1\n[agents.'/a/../../outside']\nversion = '1'\n";
     for (text, part) in [
-        ("{", "TOML"),
+        ("{", "line 1: "),
         ("schema = 7", "form 7"),
         ("schema = 1\nx = 1", "unknown field"),
         (outside, "`/a/../../outside` is not a valid id"),

@@ -348,7 +348,12 @@ impl<'a> IndexedAgents<'a> {
             (None, Some(client), None) => match (self.ask(client, &self.discovery, None).await, &copy) {
                 // As of the index, a copy serves while its host cannot be reached.
                 (Err(_), Some(copy)) => View::parse(copy.text.as_bytes(), self.view)?,
-                (view, _) => view?,
+                // Nothing says that there is one: most registries have none, and their agents can be installed.
+                (Err(error), None) => {
+                    tracing::debug!("it is not known whether entries are offered: {error}");
+                    None
+                }
+                (Ok(view), _) => view,
             },
             (None, None, Some(_)) => return Err(Unusable::NoCopy(DISCOVERY.to_owned())),
             (None, None, None) => None,
@@ -455,7 +460,8 @@ impl<'a> IndexedAgents<'a> {
         if let Some(document) = sent.filter(|document| proof.has(DISCOVERY, Sha256::of(document))) {
             return Ok(document);
         }
-        let kept = proof.load_from_contents(client, self.index, (DISCOVERY, DISCOVERY_LIMIT)).await;
+        let index = IndexLocation::Url(self.index.clone());
+        let kept = proof.load_from_contents(Some(client), &index, (DISCOVERY, DISCOVERY_LIMIT)).await;
         kept.ok_or_else(|| Unusable::Digest(DISCOVERY.to_owned()))
     }
 

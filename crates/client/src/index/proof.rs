@@ -5,7 +5,9 @@ use std::sync::Arc;
 use super::beside::{Beside, load_beside};
 use super::place::{IndexLocation, LoadOptions};
 use super::trust::{Proof, TrustError, judge};
+use acp_registry_host::fs::read_bounded;
 use acp_registry_http::{Client, Problem};
+use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::statement::{
     STATEMENT, STATEMENT_LIMIT, STATEMENT_SIGNATURE, STATEMENT_SIGNATURE_LIMIT, Statement,
 };
@@ -93,5 +95,54 @@ pub(super) async fn learn_proof(
             }
             Err(error) => return Err(error),
         }
+    }
+}
+
+impl Proof {
+    /// Reads a file beside an index from the snapshot, while the file itself is replaced.
+    pub(super) async fn load_from_snapshot(
+        &self,
+        client: Option<&Client>,
+        index: &IndexLocation,
+        (file, limit): (&str, u64),
+    ) -> Option<Vec<u8>> {
+        let kept = format!("{}/{file}", self.statement.snapshot.as_ref()?);
+        self.load_kept(client, index, &kept, (file, limit)).await
+    }
+
+    /// Like [`Proof::load_from_snapshot`], for a file that snapshots share.
+    pub(super) async fn load_from_contents(
+        &self,
+        client: Option<&Client>,
+        index: &IndexLocation,
+        (file, limit): (&str, u64),
+    ) -> Option<Vec<u8>> {
+        let digest = self.statement.digests.get(file)?.to_string();
+        let kept = format!("content/{}/{digest}", &digest[..2]);
+        self.load_kept(client, index, &kept, (file, limit)).await
+    }
+
+    /// Reads a file of this name by its path beside the tree.
+    async fn load_kept(
+        &self,
+        client: Option<&Client>,
+        index: &IndexLocation,
+        kept: &str,
+        (file, limit): (&str, u64),
+    ) -> Option<Vec<u8>> {
+        let body = match index {
+            IndexLocation::Url(url) => {
+                let kept = url.join(&format!("../{kept}")).ok()?;
+                client?.revalidate(&kept, limit, None).await.ok()?.body?
+            }
+            IndexLocation::Path(path) => {
+                let path = path.canonicalize().ok()?;
+                let tree = if path.is_dir() { &path } else { path.parent()? };
+                let root = tree.parent()?;
+                read_bounded(&root.join(kept), root, limit).ok()?
+            }
+            IndexLocation::Unusable(_) => return None,
+        };
+        self.has(file, Sha256::of(&body)).then_some(body)
     }
 }

@@ -11,11 +11,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::IndexLocation;
 use super::minisign::{PublicKey, Signatures};
 use acp_registry_host::fs::{PathError, make_private, read_bounded, write_durable};
 use acp_registry_host::lock::{Acquisition, Lock};
-use acp_registry_http::Client;
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::failure::{Code, Failure};
 use acp_registry_plan::statement::{STATEMENT, STATEMENT_SIGNATURE, Signed, Statement};
@@ -229,43 +227,6 @@ impl Proof {
     /// Like [`Proof::has`], with a digest as text.
     pub(super) fn names(&self, file: &str, digest: &str) -> bool {
         digest.parse().is_ok_and(|digest| self.has(file, digest))
-    }
-
-    /// Reads a file beside an index from the snapshot, while the file itself is replaced.
-    pub(super) async fn load_from_snapshot(
-        &self,
-        client: Option<&Client>,
-        index: &IndexLocation,
-        (file, limit): (&str, u64),
-    ) -> Option<Vec<u8>> {
-        let snapshot = self.statement.snapshot.as_ref()?;
-        let body = match index {
-            IndexLocation::Url(url) => {
-                let kept = url.join(&format!("../{snapshot}/{file}")).ok()?;
-                client?.revalidate(&kept, limit, None).await.ok()?.body?
-            }
-            IndexLocation::Path(path) => {
-                let path = path.canonicalize().ok()?;
-                let tree = if path.is_dir() { &path } else { path.parent()? };
-                let root = tree.parent()?;
-                read_bounded(&root.join(snapshot).join(file), root, limit).ok()?
-            }
-            IndexLocation::Unusable(_) => return None,
-        };
-        self.has(file, Sha256::of(&body)).then_some(body)
-    }
-
-    /// Like [`Proof::load_from_snapshot`], for a file that snapshots share.
-    pub(super) async fn load_from_contents(
-        &self,
-        client: &Client,
-        index: &Url,
-        (file, limit): (&str, u64),
-    ) -> Option<Vec<u8>> {
-        let digest = self.statement.digests.get(file)?.to_string();
-        let kept = index.join(&format!("../content/{}/{digest}", &digest[..2])).ok()?;
-        let body = client.revalidate(&kept, limit, None).await.ok()?.body?;
-        self.has(file, Sha256::of(&body)).then_some(body)
     }
 
     /// The error if a file is not the one that is named.

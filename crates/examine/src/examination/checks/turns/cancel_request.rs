@@ -1,5 +1,3 @@
-use std::time::Duration;
-
 use serde_json::json;
 
 use crate::examination::agent::StartedAgent;
@@ -31,14 +29,11 @@ agent {"jsonrpc":"2.0","id":3,"error":{"code":-32800,"message":"Request cancelle
 /// The code of the error for a request that was cancelled.
 const CANCELLED: i64 = -32_800;
 
-/// How long to wait for an agent that may ignore the notification.
-const REACTS: Duration = Duration::from_secs(1);
-
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     let turn = agent.stalled_turn(&session).await?;
     agent.notify("$/cancel_request", &json!({ "requestId": turn.id })).await;
-    let has_reacted = agent.has_ended_within(&turn, REACTS).await;
+    let has_reacted = agent.shows(&turn, |agent| agent.other_ids().any(|id| *id == turn.id)).await?;
     if !has_reacted {
         agent.cancel(&turn).await;
     }

@@ -1,10 +1,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::Duration;
 
 use acp_registry_plan::text::quote;
+use acp_registry_protocol::handshake::Silence;
+use tokio::time::Instant;
 
-use crate::examination::agent::StartedAgent;
+use crate::examination::agent::{StartedAgent, silent};
 use crate::examination::check::{Check, Force, Level, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::turn::Turn;
@@ -32,9 +33,6 @@ agent {"jsonrpc":"2.0","id":9,"method":"terminal/release","params":{"sessionId":
     run: Run::Talk(Setup::Editor, |agent| Box::pin(run(agent))),
 };
 
-/// How long a terminal may be released after the end of the turn.
-const LATE: Duration = Duration::from_millis(300);
-
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     let file = agent.work().join("terminal.txt");
@@ -57,8 +55,11 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
             quote(other)
         )));
     }
-    if released(agent, &turn) < created {
-        agent.read_for(LATE).await;
+    // It may be released after the end of the turn.
+    let until = Instant::now() + agent.patience();
+    if let Err(silence @ Silence::Starved(_)) = agent.read_until(until, |agent| released(agent, &turn) >= created).await
+    {
+        return Err(silent(silence, "session/prompt"));
     }
     let released = released(agent, &turn);
     if released < created {
