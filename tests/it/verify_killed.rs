@@ -62,6 +62,22 @@ fn a_run_that_is_killed_loses_at_most_the_agents_that_were_running() {
     }
 }
 
+#[test]
+fn a_file_that_another_run_writes_is_refused() {
+    let verify = counted();
+    let lock = verify.env.path("c.json.acp-registry-lock");
+    fs::write(&lock, "process 7: acp-registry verify\n").unwrap();
+    let held = fs::File::open(&lock).unwrap();
+    held.lock().unwrap();
+    let run = Run::of(&mut verify.command(&["--out", "c.json"]));
+    assert!(run.code == 3 && run.stderr.contains("c.json is written by another run"), "{} {}", run.code, run.stderr);
+    assert!(run.stderr.contains("help: wait until it has ended, or name another file with --out"), "{}", run.stderr);
+    assert!(!verify.env.path("c.json").exists() && starts(&verify).is_empty());
+    drop(held);
+    assert_eq!(Run::of(&mut verify.command(&["--out", "c.json"])).code, 0);
+    assert!(!lock.exists());
+}
+
 /// A large file is not written after each agent: finished rows are in the journal.
 #[test]
 fn rows_that_the_file_lacks_are_in_a_journal() {

@@ -39,7 +39,7 @@ use acp_registry_client::install::{Kind, Source};
 use acp_registry_host::fs::{PathError, ReadError};
 use acp_registry_host::process::Network;
 use acp_registry_plan::manifest::Channel;
-use acp_registry_plan::text::quote;
+use acp_registry_plan::text::{printable, quote};
 use acp_registry_protocol::handshake;
 use serde::Serialize;
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -118,6 +118,14 @@ pub enum Error {
     /// The snapshot cannot be written.
     #[error(transparent)]
     Unwritable(PathError),
+    /// Another run writes the snapshot.
+    #[error("{} is written by another run: {}", .path.display(), printable(.holder))]
+    Busy {
+        /// The file.
+        path: PathBuf,
+        /// What the other run says of itself.
+        holder: String,
+    },
 }
 
 /// Why a snapshot could not be read.
@@ -275,6 +283,9 @@ impl From<Error> for Failure {
             Error::Snapshot(error) => error.into(),
             Error::Keep(error) => error.into(),
             Error::Unwritable(error) => error.unwritable("--out"),
+            error @ Error::Busy { .. } => {
+                Self::unable(error).help("wait until it has ended, or name another file with --out")
+            }
         }
     }
 }

@@ -7,10 +7,12 @@ use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use acp_registry_client::registry::Registry;
 use acp_registry_host::fs::{PathError, ReadError, check_writable, read_bounded, write_atomic};
+use acp_registry_host::lock::{Acquisition, Lock};
 use acp_registry_plan::json;
 
 use super::snapshot::SNAPSHOT_LIMIT;
@@ -19,12 +21,17 @@ use super::{Error, Row, Snapshot, SnapshotError, State};
 /// The whole file is written again when this many times the duration of its last writing has passed.
 const REST: u32 = 20;
 
+/// How long a run that was killed may keep its lock: a child of it has it until it becomes another program.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// A snapshot that is kept on the disk as agents finish.
 #[derive(Debug)]
 pub(super) struct Out {
     path: PathBuf,
     /// Devices and pipes get the snapshot once, at the end.
     is_file: bool,
+    /// Keeps other runs from the file, whose rows would be lost.
+    lock: Option<Lock>,
     state: RefCell<Written>,
 }
 
@@ -42,6 +49,8 @@ impl Out {
     /// Reads the existing file, if any, and drops rows of agents and distributions that the registry no longer has.
     pub(super) fn open(path: &Path, registry: &Registry) -> Result<Self, Error> {
         let is_file = path.metadata().map_or(true, |metadata| metadata.is_file());
+        check_writable(path).map_err(Error::Unwritable)?;
+        let lock = if is_file { Some(lock(path)?) } else { None };
         let mut snapshot = match Snapshot::read_with_journal(path) {
             Ok(snapshot) => snapshot,
             Err(SnapshotError::Read { error: ReadError::NotFound, .. }) => Snapshot::default(),
@@ -49,10 +58,9 @@ impl Out {
             Err(SnapshotError::Read { .. }) if !is_file => Snapshot::default(),
             Err(error) => return Err(error.into()),
         };
-        check_writable(path).map_err(Error::Unwritable)?;
         snapshot.retain_declared(registry);
         let state = RefCell::new(Written { snapshot, ..Written::default() });
-        Ok(Self { path: path.to_owned(), is_file, state })
+        Ok(Self { path: path.to_owned(), is_file, lock, state })
     }
 
     /// Adds a row, and saves it.
@@ -102,6 +110,22 @@ impl Drop for Out {
         if self.state.get_mut().is_behind {
             let _ = self.write();
         }
+        if let Some(lock) = self.lock.take() {
+            lock.remove();
+        }
+    }
+}
+
+fn lock(path: &Path) -> Result<Lock, Error> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match Lock::ask(&beside(path, ".acp-registry-lock"), "acp-registry verify").map_err(Error::Unwritable)? {
+            Acquisition::Mine(lock) => return Ok(lock),
+            Acquisition::Held(holder) if Instant::now() >= until => {
+                return Err(Error::Busy { path: path.to_owned(), holder });
+            }
+            Acquisition::Held(_) => thread::sleep(Duration::from_millis(20)),
+        }
     }
 }
 
@@ -111,8 +135,12 @@ impl Drop for Out {
 
 /// The path of the journal of a snapshot file.
 pub(super) fn journal(path: &Path) -> PathBuf {
+    beside(path, ".journal")
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.canonicalize().unwrap_or_else(|_| path.to_owned()).into_os_string();
-    name.push(".journal");
+    name.push(ending);
     name.into()
 }
 
