@@ -15,6 +15,7 @@ use acp_registry_plan::closure;
 use acp_registry_plan::digest::{InvalidDigest, Sha256};
 use acp_registry_plan::failure::Failure;
 use acp_registry_plan::manifest::{AgentId, BinaryTarget, Distribution, NpmSpec, Package};
+use acp_registry_plan::source::Span;
 use acp_registry_plan::text::quote;
 use serde::{Deserialize, Serialize};
 
@@ -184,9 +185,8 @@ impl LockFile {
         }
         // In a checkout of a stranger, it may be a link to another file, which is not to be quoted.
         let place = |error: toml::de::Error| {
-            let before = error.span().and_then(|span| text.as_bytes().get(..span.start)).unwrap_or_default();
-            let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-            format!("line {line}: {}", error.message())
+            let span = Span::of(text, error.span().unwrap_or_default());
+            format!("line {}: {}", span.line, error.message())
         };
         let file: Self = toml::from_str(text).map_err(place)?;
         if file.schema != 1 {

@@ -18,8 +18,7 @@ pub struct Manifest {
     id: String,
     name: String,
     agent: OnceLock<Box<Agent>>,
-    npx: bool,
-    uvx: bool,
+    packages: [Option<PackageKind>; 2],
     is_object: bool,
     has_duplicate_keys: bool,
     places: Mutex<Option<Arc<Places>>>,
@@ -55,14 +54,13 @@ impl Manifest {
         };
         let [id, name] =
             ["id", "name"].map(|key| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned());
-        let [npx, uvx] =
-            [PackageKind::Npx, PackageKind::Uvx].map(|kind| value["distribution"][kind.as_str()].is_object());
+        let packages = [PackageKind::Npx, PackageKind::Uvx]
+            .map(|kind| value["distribution"][kind.as_str()].is_object().then_some(kind));
         Ok(Self {
             id,
             name,
             agent: OnceLock::new(),
-            npx,
-            uvx,
+            packages,
             is_object: value.is_object(),
             has_duplicate_keys: duplicate.get(),
             places: Mutex::new(None),
@@ -107,10 +105,7 @@ impl Manifest {
     /// Whether the stable version has a package of this kind.
     #[must_use]
     pub fn has_package(&self, kind: PackageKind) -> bool {
-        match kind {
-            PackageKind::Npx => self.npx,
-            PackageKind::Uvx => self.uvx,
-        }
+        self.packages.contains(&Some(kind))
     }
 
     /// Whether the document is a JSON object.

@@ -244,8 +244,8 @@ mod tests {
     async fn ids_that_are_remembered_have_a_limit() {
         let (link, _messages) = Link::new(false);
         let accept = |length: usize| {
-            let line = format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{}\",\"method\":\"a\"}}", "x".repeat(length));
-            link.accept(&Envelope::read(line.as_bytes()), None)
+            let request = format!("{{\"jsonrpc\":\"2.0\",\"id\":\"{}\",\"method\":\"a\"}}", "x".repeat(length));
+            link.accept(&Envelope::read(request.as_bytes()), None)
         };
         assert_eq!(accept(NAMES - 2), Ok(()));
         assert_eq!(accept(NAMES), Err("the id of the request is too long"));
