@@ -66,7 +66,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     (
         "client",
         "lockfile",
-        &["digest", "install", "manifest", "http", "failure", "resolve", "store", "host", "text", "closure"],
+        &["digest", "install", "manifest", "http", "failure", "resolve", "source", "store", "host", "text", "closure"],
     ),
     (
         "client",
