@@ -96,7 +96,7 @@ pub(crate) fn run_beside_program<T>(work: impl Future<Output = T>) -> Result<T, 
 pub(crate) fn run_with_signals<T, W: Future<Output = T>>(
     work: impl FnOnce(mpsc::Receiver<u8>) -> W,
 ) -> Result<T, Failure> {
-    // The first one may be for a program that is still at work while no one reads.
+    // The first one may be for a program that still works while its output is not read.
     watch(2);
     let runtime = Builder::new_multi_thread().enable_all().build().map_err(Failure::unable)?;
     let done = runtime.block_on(async {

@@ -107,7 +107,7 @@ pub(crate) fn locked(folder: &Path) {
         let bun = format!(
             "cd '{place}/bun' && BUN_INSTALL_CACHE_DIR='{place}/bun-cache' '{bin}/bun' install --frozen-lockfile --ignore-scripts"
         );
-        // The others ask nobody whether a version was recalled: the index is a file here, so that this program does not either.
+        // The other programs do not ask for recalls. The index is a file here, so that this one sends no request for them either.
         let ours = format!(
             "XDG_CACHE_HOME='{place}/cache' '{PROGRAM}' -q install --no-check --locked --lock '{place}/x.lock' --index '{place}/index.json' --root '{place}/root' example"
         );
