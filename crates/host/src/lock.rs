@@ -109,6 +109,13 @@ impl Lock {
     }
 }
 
+/// The lock of a file that is replaced as a whole, so that it cannot be locked itself.
+pub fn beside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".acp-registry-lock");
+    name.into()
+}
+
 /// Opens the file of a lock, which is created if missing. Links are not followed, even if one replaced the file
 /// meanwhile.
 fn open(path: &Path) -> io::Result<File> {

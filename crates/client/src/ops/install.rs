@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use acp_registry_host::fs::{PathError, check_writable, temporary};
-use acp_registry_host::lock::Lock;
+use acp_registry_host::lock::{self, Lock};
 use acp_registry_plan::documents::{IndexOrigin, Launch};
 use acp_registry_plan::failure::{AgentFailure, Code, Failure};
 use acp_registry_plan::manifest::{AgentId, PackageKind};
@@ -27,9 +27,6 @@ use crate::store::{InstallOutcome, Pin};
 
 /// The most agents that are installed at once.
 pub const JOBS: usize = 4;
-
-/// What the name of the file ends in that is locked while a lock file is written.
-const LOCK: &str = ".acp-registry-lock";
 
 /// What to install, and how.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -433,12 +430,13 @@ pub(super) async fn write(
         entries.insert(plan.id.clone(), entry);
     }
     // Finding the digests may take minutes, in which another process may have added its agents.
-    let mut name = path.as_os_str().to_owned();
-    name.push(LOCK);
     let unwritable = |error: PathError| error.unwritable("--lock");
     let patience = session.store.patience;
-    let lock = Lock::wait(name.as_ref(), "writing the lock file", patience, &|_| ()).await.map_err(unwritable)?;
-    let busy = |holder| Failure::unable(format!("the lock file {} is in use: {holder}", path.display()));
+    let lock = Lock::wait(&lock::beside(path), "writing the lock file", patience, &|_| ()).await.map_err(unwritable)?;
+    let busy = |holder: String| {
+        let message = format!("the lock file {} is in use: {}", path.display(), printable(&holder));
+        Failure::unable(message).help("wait until it has ended, or name another file with --lock")
+    };
     let lock = lock.map_err(busy)?;
     let written = read().map_err(Failure::from).and_then(|mut file| {
         file.agents.extend(entries);

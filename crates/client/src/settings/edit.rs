@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use acp_registry_host::fs::{PathError, ReadError, read_bounded, write_atomic};
-use acp_registry_host::lock::Lock;
+use acp_registry_host::lock::{self, Lock};
 use acp_registry_plan::failure::Failure;
 use acp_registry_plan::text::quote;
 use jsonc_parser::ParseOptions;
@@ -18,9 +18,6 @@ const FILE_LIMIT: u64 = 16 << 20;
 
 /// What the name of the file before the change ends in.
 const BACKUP: &str = ".before-acp-registry";
-
-/// What the name of the file ends in that is locked meanwhile: editors replace their own.
-const LOCK: &str = ".acp-registry-lock";
 
 /// What is done with the settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,9 +152,7 @@ impl SettingsEdit {
         wait: &(dyn Fn(&str) + Sync),
     ) -> Result<Lock, SettingsEditError> {
         let real = real(path);
-        let mut name = real.clone().into_os_string();
-        name.push(LOCK);
-        let lock = Lock::wait(name.as_ref(), "changing the settings of an editor", patience, wait).await?;
+        let lock = Lock::wait(&lock::beside(&real), "changing the settings of an editor", patience, wait).await?;
         lock.map_err(|holder| SettingsEditError::Locked { path: real, holder })
     }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use acp_registry_client::registry::Registry;
 use acp_registry_host::fs::{PathError, ReadError, check_writable, read_bounded, write_atomic};
-use acp_registry_host::lock::{Acquisition, Lock};
+use acp_registry_host::lock::{self, Acquisition, Lock};
 use acp_registry_plan::json;
 
 use super::snapshot::SNAPSHOT_LIMIT;
@@ -119,7 +119,9 @@ impl Drop for Out {
 fn lock(path: &Path) -> Result<Lock, Error> {
     let until = Instant::now() + PATIENCE;
     loop {
-        match Lock::ask(&beside(path, ".acp-registry-lock"), "acp-registry verify").map_err(Error::Unwritable)? {
+        match Lock::ask(&lock::beside(&path.canonicalize().unwrap_or_else(|_| path.to_owned())), "acp-registry verify")
+            .map_err(Error::Unwritable)?
+        {
             Acquisition::Mine(lock) => return Ok(lock),
             Acquisition::Held(holder) if Instant::now() >= until => {
                 return Err(Error::Busy { path: path.to_owned(), holder });
@@ -135,12 +137,8 @@ fn lock(path: &Path) -> Result<Lock, Error> {
 
 /// The path of the journal of a snapshot file.
 pub(super) fn journal(path: &Path) -> PathBuf {
-    beside(path, ".journal")
-}
-
-fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.canonicalize().unwrap_or_else(|_| path.to_owned()).into_os_string();
-    name.push(ending);
+    name.push(".journal");
     name.into()
 }
 
