@@ -1,6 +1,9 @@
 //! Manifests, indexes and plans: everything about an agent that can be decided without files, network or processes.
 //!
-//! Nothing here opens a connection, starts a program or asks the system, so that it also runs as WebAssembly.
+//! Nothing here opens a file or a connection, or starts a program, so that it also runs as WebAssembly. Two functions
+//! are only for callers that have a machine, and no other function here calls them:
+//! [`Timestamp::now`](timestamp::Timestamp::now) asks the clock, and [`Sha256::read`](digest::Sha256::read) reads a file
+//! that the caller has opened.
 //!
 //! | module | what it does |
 //! |---|---|
