@@ -46,18 +46,20 @@
 //! # Data flow
 //!
 //! Data flows in one direction. Each line begins with a command, or with several, and names the modules that its data passes,
-//! from the first to the last. Modules in parentheses are passed only if a flag asks for them; [`ops`] and [`session`]
-//! call the modules that follow them. There are no circles: no module uses, even through others, one that uses it.
+//! from the first to the last. Modules in parentheses are passed only if a flag asks for them or, in `run`, if the agent is
+//! not installed; [`build`], [`ops`] and [`session`] call the modules that follow them. There are no circles: no module uses,
+//! even through others, one that uses it.
 //!
 //! ```text
 //! validate   registry ── select ── (survey, verify ──) check
-//! build      registry ── check ── tree ── (history ──) site
-//! serve      registry ── check ── tree ── (history ──) site ── server
+//! build      build: registry ── check ── tree ── (history ──) site
+//! serve      as build ── server
 //! verify     registry ── select ── install ── handshake (── examination)
 //! probe      handshake (── examination)
 //! doctor     ops: store ── handshake ── doctor
 //! login      ops: store ── handshake ── login
 //! install    ops: session: index ── resolve ── install ── store
+//! run        ops: session: store (── index ── resolve ── install ── store) ── host
 //! update     ops: session: index ── resolve ── install ── store
 //! config     index, store ── settings
 //! rpc        ops
@@ -80,7 +82,9 @@
 //! | `~/.cache/acp-registry` | [`http::Cache`] | cached HTTP responses |
 //! | `~/.cache/acp-registry/npm`, `uv`, `packages` | [`install::PackageCache`] | the caches of npm and uv, and unpacked packages of npm |
 //! | `~/.cache/acp-registry/indexes` | [`index::Copies`] | the last copy of each index, and of entries |
-//! | `~/.local/share/acp-registry` | [`store`] | installed agents |
+//! | `~/.local/share/acp-registry/agents` | [`store`] | installed agents |
+//! | `~/.local/share/acp-registry/trust`, `revoked` | [`index::Trust`], [`index::RevocationMemory`] | who signs which registry, and what each has recalled |
+//! | `~/.local/share/acp-registry/homes` | [`session::Session::confine`] | homes of agents that `run --sandbox` starts |
 //! | `acp-registry.lock` | [`lockfile::LockFile`] | versions with all their digests |
 //! | `schemas/*.json` | [`check::schema`] (embedded), [`tree`] (published) | the contracts of this project |
 //! | `schemas.json` of the build | `crates/examine/build.rs`, [`examination`] | the protocol's schemas, from its own crate |
@@ -90,6 +94,7 @@
 //! | `registry.json` and other views, `<id>.svg`, `SHA256SUMS` | [`tree`] | the published tree |
 //! | `entries.json`, `entry-lists/`, `entries/` | [`tree`], [`index`] | the same, agent by agent: [`entries`] |
 //! | `v*/`, `content/`, `latest/`, `.acp-registry/` | [`upload`] | snapshots of that tree, what they share, the newest one, and the state of publishers |
+//! | `statement.json`, `statement.json.minisig` | [`upload`], [`index::Trust`] | what a registry has published, and its signature |
 //! | `facets.json` | [`site`] (published), [`index::Facts`] | which agents have which values of the catalog's filters |
 //! | `index.html`, `agents/`, `assets/` and more ([`site::CONTENTS`]) | [`site`] | the catalog site, which is part of that tree |
 //! | `templates/init/`, `.github/` | [`scaffold`] (embedded) | the initial files of a new registry |
