@@ -6,11 +6,11 @@
 //!
 //! ```text
 //! bytes ─ decompress ─ from_tar ┐
-//! bytes ─ from_zip ─────────────┼─ walk (name, links, limits, program) ─ nothing | unpack
+//! bytes ─ from_zip ─────────────┼─ walk (name, links, meter, program) ─ nothing | unpack
 //! bytes, a bare executable ─────┘
 //! ```
 //!
-//! `links` detects duplicate names, and finds where links lead: loops and escapes.
+//! `links` detects duplicate names, and finds where links lead: loops and escapes. `meter` has the limits.
 
 mod cmd;
 mod entry;
