@@ -1,5 +1,6 @@
 //! Measures installing real packages with warm caches, as a ratio to npm and uv alone.
 
+use std::cell::Cell;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -67,14 +68,14 @@ pub(crate) fn compare(folder: &Path) {
     }
 }
 
-/// A small, a middle and a large npm agent.
-const LOCKED: [&str; 3] = ["pi-acp@0.0.34", "@google/gemini-cli@0.61.0", "openclaw@2026.9.6"];
+/// A small, a middle and a large npm agent, and how often each is installed from empty caches.
+const LOCKED: [(&str, usize); 3] = [("pi-acp@0.0.34", 3), ("@google/gemini-cli@0.61.0", 3), ("openclaw@2026.9.6", 1)];
 
-/// How often each command runs.
-const ROUNDS: usize = 5;
+/// How often each is installed with warm caches.
+const WARM: usize = 5;
 
 /// Measures the installation of a lock file's packages with warm caches, and from empty ones, beside npm, pnpm and bun with
-/// lists of the same versions. pnpm and bun run no install scripts. Needs the package registry of npm.
+/// lists of the same versions, without install scripts, and beside npm with them. Needs the package registry of npm, and 10 GB.
 pub(crate) fn locked(folder: &Path) {
     let tools = folder.join("tools");
     let sh = |script: &str| {
@@ -87,7 +88,7 @@ pub(crate) fn locked(folder: &Path) {
         println!("locked packages: SKIPPED, npm or its registry cannot be reached");
         return;
     }
-    for package in LOCKED {
+    for (package, cold) in LOCKED {
         let (name, version) = package.rsplit_once('@').expect("a version");
         let place = folder.join(name.replace(['@', '/'], "-"));
         fs::create_dir_all(&place).expect("a directory");
@@ -124,27 +125,45 @@ pub(crate) fn locked(folder: &Path) {
             println!("locked {package}: SKIPPED, a list could not be made");
             continue;
         }
-        let quiet = [&npm, &pnpm, &bun, &ours].map(|script| format!("{{ {script}; }} >/dev/null 2>&1"));
-        let commands: Vec<Vec<&str>> = quiet.iter().map(|script| vec!["sh", "-c", script.as_str()]).collect();
-        let commands: Vec<&[&str]> = commands.iter().map(Vec::as_slice).collect();
+        let ignore = "export npm_config_ignore_scripts=true; ";
+        let plain = [
+            ("npm ci", format!("{ignore}{npm}")),
+            ("pnpm install", pnpm),
+            ("bun install", bun),
+            ("install --locked", format!("{ignore}{ours}")),
+        ];
+        let scripted = [("npm ci", npm), ("install --locked", ours)];
+        // Moved away instead of removed: for a minute, ext4 looks for inodes other than those of removed files, which takes
+        // longer than writing new ones.
+        let moved = Cell::new(0);
         let clear = |caches: &[&str]| {
             let made = ["root", "npm/node_modules", "pnpm/node_modules", "bun/node_modules"];
             for path in made.iter().chain(caches).map(|path| format!("{place}/{path}")) {
                 if Path::new(&path).exists() {
-                    fs::remove_dir_all(path).expect("the last round's output");
+                    fs::rename(path, format!("{place}/moved-{}", moved.replace(moved.get() + 1)))
+                        .expect("another name");
                 }
             }
         };
-        let names = ["npm ci", "pnpm install", "bun install", "install --locked"];
-        for (what, caches, count) in
-            [("warm caches", &[][..], ROUNDS), ("empty caches", &["npm-cache", "pnpm-store", "bun-cache", "cache"], 2)]
-        {
-            let samples = rounds(count, &commands, || clear(caches));
+        let caches = &["npm-cache", "pnpm-store", "bun-cache", "cache"];
+        let measured = [
+            ("warm caches", &[][..], &plain[..], WARM),
+            ("warm caches and install scripts", &[], &scripted, WARM),
+            ("empty caches", caches, &plain, cold),
+            ("empty caches and install scripts", caches, &scripted, cold),
+        ];
+        for (what, caches, commands, count) in measured {
+            let quiet: Vec<String> =
+                commands.iter().map(|(_, script)| format!("{{ {script}; }} >/dev/null 2>&1")).collect();
+            let shells: Vec<[&str; 3]> = quiet.iter().map(|script| ["sh", "-c", script]).collect();
+            let shells: Vec<&[&str]> = shells.iter().map(<[&str; 3]>::as_slice).collect();
+            let samples = rounds(count, &shells, || clear(caches));
             println!("{package} with {what}, medians of {count} runs");
-            for (name, sample) in names.iter().zip(&samples) {
+            for ((name, _), sample) in commands.iter().zip(&samples) {
                 let (wall, memory) = (sample.wall.as_secs_f64() * 1000.0, sample.memory_kib as f64 / 1024.0);
                 println!("  {name:34} {wall:9.1} ms {memory:8.1} MiB   {:.2}", ratio(*sample, samples[0]));
             }
         }
+        fs::remove_dir_all(place).expect("what was measured");
     }
 }

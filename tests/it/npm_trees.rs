@@ -354,7 +354,7 @@ fn scripts_are_run_once_by_npm_and_write_into_no_other_installation() {
     world.add_own(&[("package/data", b"plain"), ("package/gone", b"")], &json!({ "hasInstallScript": true }));
     world.add("node_modules/dep", &pack(&[("package/data", b"plain")]), &json!({}));
     let first = world.install("data").join("node_modules");
-    assert!(world.called().starts_with("rebuild ") && !world.called().contains("\nci "), "{}", world.called());
+    assert!(world.called().contains("\nrebuild ") && !world.called().contains("\nci "), "{}", world.called());
     let count = world.called().lines().count();
     let built = |modules: &Path| {
         assert_eq!(fs::read(modules.join("own/data")).unwrap(), b"built\n");
@@ -384,6 +384,23 @@ fn scripts_are_run_once_by_npm_and_write_into_no_other_installation() {
     let run =
         Run::of(world.command("none").env("npm_config_fetch_retries", "4").env("PATH", world.people.env.path("bin")));
     assert!(run.code == 3 && run.stderr.contains("needs npm, which is not in PATH"), "{} {}", run.code, run.stderr);
+}
+
+#[test]
+fn where_npm_ignores_scripts_it_is_only_asked_and_all_files_are_shared() {
+    let mut world = World::new();
+    world.add_own(&[("package/data", b"plain")], &json!({ "hasInstallScript": true }));
+    world.people.env.write_program("bin/npm", &NPM.replace("echo false", "echo true"));
+    let run = Run::of(&mut world.command("data"));
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let expected =
+        "npm has not run the install scripts of own@1.0.0, because npm's setting `ignore-scripts` forbids it";
+    assert!(run.stderr.contains(expected), "{}", run.stderr);
+    assert_eq!(world.called(), "config get ignore-scripts --no-update-notifier\n");
+    let second = Run::of(&mut world.command("elsewhere"));
+    let document: Value = serde_json::from_str(&second.stdout).unwrap();
+    let data = Path::new(document["install_dir"].as_str().unwrap()).join("files/node_modules/own/data");
+    assert_eq!((fs::read(&data).unwrap(), data.metadata().unwrap().nlink()), (b"plain".to_vec(), 3));
 }
 
 #[test]

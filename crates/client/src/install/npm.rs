@@ -81,24 +81,32 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
         Some(inquiry) => prove(inquiry, (&name, &version), list.map(String::as_str).unwrap_or_default()).await?,
         None => None,
     };
+    let ignores = async {
+        match npm() {
+            Ok(npm) => ignores_scripts(&npm).await == Some(true),
+            Err(_) => false,
+        }
+    };
     let made = match list {
-        Some(list) => tree::install(work, list, approval.as_ref()).await,
+        Some(list) => Box::pin(tree::install(work, list, approval.as_ref(), ignores)).await,
         None => Err(Stop::ByNpm("there is no list of packages".to_owned())),
     };
     let (mut are_scripts_done, mut are_ignored) = (false, None);
     let mut to_keep = None;
     let stderr = match made {
-        Ok(Scripts::Done { are_there }) => {
-            are_scripts_done = are_there;
+        Ok(Scripts::None) => String::new(),
+        Ok(Scripts::Done) => {
+            are_scripts_done = true;
+            String::new()
+        }
+        Ok(Scripts::Ignored) => {
+            are_ignored = Some(true);
             String::new()
         }
         Ok(Scripts::ToRun(scripts)) => {
             to_keep = Some(scripts);
-            let npm = npm()?;
-            // npm takes as long to say this as to run a short script.
-            let ran = run_scripts(work, prefix, approval.as_ref(), &npm);
-            let (ran, ignores) = tokio::join!(ran, ignores_scripts(&npm));
-            are_ignored = ignores;
+            are_ignored = Some(false);
+            let ran = run_scripts(work, prefix, approval.as_ref(), &npm()?).await;
             ran.map_err(|error| refused(error, &name, package))?
         }
         Err(Stop::Failed(error)) => return Err(error),

@@ -72,13 +72,14 @@ struct Tree {
     sharing: FileSharing,
 }
 
-/// Who has run the install scripts of a tree that is made.
+/// What is left to do for the install scripts of a tree that is made.
 pub(super) enum Scripts {
-    /// There are none, or what they made before was put in place.
-    Done {
-        /// Whether there are some.
-        are_there: bool,
-    },
+    /// There are none.
+    None,
+    /// What they made before was put in place.
+    Done,
+    /// npm is configured to run none.
+    Ignored,
     /// npm has to run them.
     ToRun(Box<ScriptsToRun>),
 }
@@ -92,8 +93,13 @@ pub(super) struct ScriptsToRun {
     before: BTreeMap<String, FileState>,
 }
 
-/// Makes the tree of a list.
-pub(super) async fn install(work: &InstallJob<'_>, list: &str, approval: Option<&Approval>) -> Result<Scripts, Stop> {
+/// Makes the tree of a list. `are_ignored` asks npm whether it runs no install scripts, which takes as long as a download.
+pub(super) async fn install(
+    work: &InstallJob<'_>,
+    list: &str,
+    approval: Option<&Approval>,
+    are_ignored: impl Future<Output = bool>,
+) -> Result<Scripts, Stop> {
     let by_npm = |reason: &str| Stop::ByNpm(reason.to_owned());
     let installer = work.installer;
     let connection = installer.npm_connection.as_ref().filter(|_| cfg!(unix));
@@ -105,7 +111,7 @@ pub(super) async fn install(work: &InstallJob<'_>, list: &str, approval: Option<
     let needed = lock.needed(&machine);
     let needed = needed.ok_or_else(|| by_npm("a package is not for this machine"))?;
     let runs = |path: &str| approval.is_none_or(|approval| approval.allows(path));
-    let has_scripts = needed.iter().any(|(path, package)| package.has_install_script && runs(path));
+    let mut has_scripts = needed.iter().any(|(path, package)| package.has_install_script && runs(path));
     let mut wanted = BTreeMap::new();
     let mut packages = Vec::with_capacity(needed.len());
     for (path, package) in &needed {
@@ -132,9 +138,14 @@ pub(super) async fn install(work: &InstallJob<'_>, list: &str, approval: Option<
         tree.stored =
             wanted.par_iter().filter_map(|(digest, _)| Some((*digest, store.find_package(digest)?))).collect();
     }
+    let mut are_ignored = Some(are_ignored).filter(|_| has_scripts && kept.is_none());
+    let mut ignores = false;
     for _ in 0..ATTEMPTS {
         let missing: Vec<_> = wanted.iter().filter(|(digest, _)| !tree.stored.contains_key(*digest)).collect();
-        if !missing.is_empty() {
+        let fetching = async {
+            if missing.is_empty() {
+                return Ok(Vec::new());
+            }
             let open = connection.0.clone();
             let connection = spawn_blocking(move || open()).await.ok().flatten();
             let registry = connection.as_ref().and_then(|one| Some((one, one.sources.npm.as_ref()?)));
@@ -144,7 +155,16 @@ pub(super) async fn install(work: &InstallJob<'_>, list: &str, approval: Option<
                 Ok(Wanted { digest: *digest, url, is_stale: stale.contains(digest) })
             });
             let archives: Vec<Wanted> = archives.collect::<Result<_, Stop>>()?;
-            tree.stored.extend(fetch(work, &store, connection, archives).await?);
+            fetch(work, &store, connection, archives).await
+        };
+        if let Some(are_ignored) = are_ignored.take() {
+            let (fetched, answer) = tokio::join!(fetching, are_ignored);
+            tree.stored.extend(fetched?);
+            ignores = answer;
+            has_scripts = !ignores;
+            tree.sharing = FileSharing::new(has_scripts);
+        } else {
+            tree.stored.extend(fetching.await?);
         }
         let made = spawn_blocking(move || {
             let made = tree.make();
@@ -157,8 +177,9 @@ pub(super) async fn install(work: &InstallJob<'_>, list: &str, approval: Option<
             tree.write_notes(list)?;
             let modules = tree.directory.join("node_modules");
             match kept.take() {
-                _ if !has_scripts => return Ok(Scripts::Done { are_there: false }),
-                Some(kept) if kept.apply(&modules, &tree.sharing)? => return Ok(Scripts::Done { are_there: true }),
+                _ if ignores => return Ok(Scripts::Ignored),
+                _ if !has_scripts => return Ok(Scripts::None),
+                Some(kept) if kept.apply(&modules, &tree.sharing)? => return Ok(Scripts::Done),
                 None => {
                     let (before, _) = states(&modules)?;
                     let store = cache.packages.clone();
