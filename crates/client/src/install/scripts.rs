@@ -225,6 +225,7 @@ mod tests {
             "node_modules/a/node_modules/good": { "name": "evil", "version": "2.0.0", "integrity": "sha512-e", "hasInstallScript": true } } }"#;
         let mixed: NpmLock = serde_json::from_str(mixed).unwrap();
         let real = directory.path().canonicalize().unwrap();
+        let real = Path::new(real.to_str().unwrap().trim_start_matches(r"\\?\"));
         let all =
             |more: &[&str]| -> Vec<PathBuf> { more.iter().map(|name| real.join("node_modules").join(name)).collect() };
         for (approved, expected) in [
