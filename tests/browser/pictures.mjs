@@ -84,7 +84,7 @@ const session = async () => {
         now += Math.min(seconds - before, IDLE);
         before = seconds;
         // `make` has a uv of its own.
-        const output = text.replaceAll(home, '~').replaceAll(project, '.').replace(/\/\S*\/target\/tools\/uv\/bin/g, '~/.local/bin').trimEnd();
+        const output = text.replaceAll(home, '~').replace(/\/\S*\/target\/tools\/uv\/bin/g, '~/.local/bin').replaceAll(project, '.').trimEnd();
         lines.push(...output.split('\n').flatMap(wrapped).map((shown) => [shown, now]));
       }
       lines.push(['', now]);
