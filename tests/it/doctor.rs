@@ -141,7 +141,7 @@ fn an_index_that_is_out_of_reach_is_a_problem_unless_nothing_may_be_sent() {
     let (code, status, message, help) = index(&["--index", "here.json"]);
     assert_eq!(
         (code, status.as_str(), help.as_str()),
-        (0, "warning", "`acp-registry list` says which and why"),
+        (0, "warning", "`acp-registry list --index here.json` says which and why"),
         "{message}"
     );
 }

@@ -54,7 +54,10 @@ fn unknown_names_are_wrong_usage_with_a_suggestion() {
     for command in ["validate", "verify"] {
         let run = env.run(&[command, "something"]);
         assert!(
-            run.code == 2 && run.stderr.contains("help: the registry has `codex`; `acp-registry new` adds an agent"),
+            run.code == 2
+                && run
+                    .stderr
+                    .contains("help: the registry has `codex`; `acp-registry new --registry-dir r` adds an agent"),
             "{}",
             run.stderr
         );
