@@ -38,7 +38,7 @@ const NAME: &str = "registry.toml";
 pub struct Config {
     /// The file that was read; empty without one.
     #[serde(skip)]
-    path: PathBuf,
+    pub path: PathBuf,
     /// Base URL of the published tree, without a trailing slash.
     pub base_url: Option<String>,
     /// The key that has signed what is published at [`base_url`](Self::base_url).
