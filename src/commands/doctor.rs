@@ -20,8 +20,8 @@ use crate::flags::session::{PackageArgs, SessionArgs, open};
 use crate::flags::{candidates, value};
 use crate::terminal::layout::{Look, cut, stderr};
 use crate::terminal::progress::Progress;
-use crate::terminal::signals;
 use crate::terminal::ui::Ui;
+use crate::terminal::{remedy, signals};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -161,6 +161,6 @@ fn line(out: &mut String, check: &Diagnosis, width: usize, look: Look) {
     let indent = 7 + 2 + width + 2;
     out.push_str(&look.wrap(&format!("{word}  {:width$}  {}", check.name, check.message), indent));
     if let Some(help) = &check.help {
-        out.push_str(&look.wrap(&format!("{:indent$}help: {help}", ""), indent + 2));
+        out.push_str(&look.wrap(&format!("{:indent$}help: {}", "", remedy::complete(help)), indent + 2));
     }
 }

@@ -43,7 +43,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::flags::global::Global;
 use crate::flags::report::ReportArgs;
 use crate::terminal::ui::Ui;
-use crate::terminal::{arguments as command_line, help, ui, usage};
+use crate::terminal::{arguments as command_line, help, remedy, ui, usage};
 
 /// Validate, publish and use registries of Agent Client Protocol agents.
 #[derive(Debug, Parser)]
@@ -202,6 +202,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
     ui::start(&ui);
     let name = matches.subcommand_name().unwrap_or_default();
     let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
+    remedy::remember(matches);
     let (result, is_json) = match &cli.command {
         Command::Init(args) => (init::run(args, &ui), args.format.is_json()),
         Command::New(args) => (new::run(args, &cli.global, &ui), args.format.is_json()),

@@ -28,8 +28,8 @@ use crate::flags::value;
 use crate::formats::examination::examination;
 use crate::terminal::layout::Look;
 use crate::terminal::progress::AgentsProgress;
-use crate::terminal::signals;
 use crate::terminal::ui::Ui;
+use crate::terminal::{remedy, signals};
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("source").required(true))]
@@ -127,7 +127,6 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let report = NewReport {
         id: &args.id,
         registry: &global.registry_dir(),
-        flags: &global.registry_flags(),
         added: &added,
         lists: lists.iter().filter(|list| list.done.is_ok()).map(|list| list.file.as_str()).collect(),
         is_dry_run: args.dry_run,
@@ -250,8 +249,6 @@ pub(crate) struct NewReport<'a> {
     pub(crate) id: &'a str,
     /// Path of the registry directory, relative to the working directory.
     pub(crate) registry: &'a Path,
-    /// The flags that select this registry in other commands, each preceded by a space.
-    pub(crate) flags: &'a str,
     /// The new agent, and what was learnt about it.
     pub(crate) added: &'a Added,
     /// The lists of its packages that were written, relative to the registry.
@@ -394,11 +391,8 @@ impl NewReport<'_> {
         let mut left: Vec<String> = self.added.left.iter().map(sentence).collect();
         let icon = shown_path(self.registry, &format!("{}/icon.svg", self.id));
         left.push(format!("draw `{icon}`, which is the initial letter now: 16×16, with currentColor"));
-        left.push(format!(
-            "run `acp-registry validate {} --all{}`: a pull request must pass the same checks",
-            self.id, self.flags
-        ));
-        left
+        left.push(format!("run `acp-registry validate {} --all`: a pull request must pass the same checks", self.id));
+        left.iter().map(|step| remedy::complete(step)).collect()
     }
 }
 

@@ -168,6 +168,10 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     progress.clear();
     let hidden = orphans.map_or(0, Orphans::end);
     let (mut outcome, examination) = outcome??;
+    if url.is_some() {
+        // What keeps the bridge apart from this machine says nothing about the agent.
+        outcome.isolation = outcome::UNKNOWN;
+    }
     if hidden > 0 {
         outcome.handshake.warnings.push(format!("had hidden processes, which were ended as well: {hidden}"));
     }

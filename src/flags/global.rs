@@ -70,14 +70,6 @@ impl Global {
         })
     }
 
-    /// The flags that select this registry in another command, each preceded by a space.
-    pub(crate) fn registry_flags(&self) -> String {
-        let named = [("--registry-dir", &self.registry_dir), ("--config", &self.config)];
-        let flag =
-            |(flag, path): (&str, &Option<PathBuf>)| path.as_ref().map(|path| format!(" {flag} {}", path.display()));
-        named.into_iter().filter_map(flag).collect()
-    }
-
     pub(crate) fn config(&self) -> Result<Config, Failure> {
         self.config_in(&self.registry_dir())
     }

@@ -4,12 +4,12 @@ use acp_registry::finding::Level;
 use acp_registry::source::Span;
 use acp_registry::text::printable;
 
-use crate::formats::Report;
+use crate::formats::{Report, path_within};
 
 pub(crate) fn render(report: &Report<'_>) -> String {
     let annotations = report.checked.findings.iter().map(|finding| {
         let level = if finding.level == Level::Error { "error" } else { "warning" };
-        let file = format!("{}{}", report.prefix, finding.file);
+        let file = path_within(report.prefix, &finding.file);
         let help = finding.help.as_ref().map_or(String::new(), |help| format!("\nhelp: {help}"));
         annotation(level, &file, finding.span, finding.rule, &format!("{}{help}", finding.message))
     });

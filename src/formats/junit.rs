@@ -22,8 +22,8 @@ use acp_registry::verify::TaskVerdict;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
-use crate::formats::Report;
 use crate::formats::examination::Examinee;
+use crate::formats::{Report, path_within};
 use crate::terminal::layout::stderr;
 
 type Xml = Writer<Vec<u8>>;
@@ -52,7 +52,7 @@ pub(crate) fn render(report: &Report<'_>) -> String {
 /// A finding: an error is a failed case, a warning a passed one with its message.
 fn finding_case(finding: &Finding, prefix: &str) -> Case {
     let place = finding.span.map(|span| format!(":{}:{}", span.line, span.column)).unwrap_or_default();
-    let place = text(&format!("{prefix}{}{place}", finding.file));
+    let place = text(&format!("{}{place}", path_within(prefix, &finding.file)));
     let help = finding.help.as_deref().map(|help| format!("\nhelp: {help}")).unwrap_or_default();
     let end = match finding.level {
         Level::Error => {

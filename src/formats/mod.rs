@@ -40,6 +40,15 @@ pub(crate) enum Format {
     Github,
 }
 
+/// The path of a file within the repository, from that of the registry directory. A configuration may be outside of it.
+fn path_within(mut prefix: &str, mut file: &str) -> String {
+    while let (Some(above), Some(rest)) = (prefix.strip_suffix('/'), file.strip_prefix("../")) {
+        prefix = above.rfind('/').map_or("", |at| &above[..=at]);
+        file = rest;
+    }
+    format!("{prefix}{file}")
+}
+
 /// The results of `validate`, and what renderers need to show them.
 pub(crate) struct Report<'a> {
     /// The findings, and the status of each agent.

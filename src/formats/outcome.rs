@@ -104,8 +104,12 @@ fn times(outcome: &Outcome) -> String {
     format!("{response}{total:.2} s in all{end}")
 }
 
+/// The isolation of an agent on a network.
+pub(crate) const UNKNOWN: &str = "unknown";
+
 pub(crate) fn isolation(name: &str) -> &str {
     match name {
+        UNKNOWN => "not known: the agent does not run on this machine",
         "bwrap" => "bwrap: the host's files and processes were hidden; the network was shared",
         "bwrap-no-network" => "bwrap: the host's files, processes and network were hidden",
         "user" => "own user, environment, home and session; what every user of the host can read was within reach",

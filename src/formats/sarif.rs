@@ -5,7 +5,7 @@ use acp_registry::digest::Hasher;
 use acp_registry::finding::{Finding, Level};
 use serde_json::{Value, json};
 
-use crate::formats::Report;
+use crate::formats::{Report, path_within};
 
 pub(crate) fn render(report: &Report<'_>) -> String {
     let results = report.checked.findings.iter().map(|finding| result(finding, report.prefix));
@@ -44,7 +44,7 @@ pub(crate) fn descriptor(rule: &Rule) -> Value {
 
 fn result(finding: &Finding, prefix: &str) -> Value {
     let mut place = json!({
-        "artifactLocation": artifact(&format!("{prefix}{}", finding.file)),
+        "artifactLocation": artifact(&path_within(prefix, &finding.file)),
     });
     if let Some(span) = finding.span {
         place["region"] = json!({

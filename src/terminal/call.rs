@@ -12,6 +12,7 @@ use serde::Serialize;
 use tokio::sync::watch;
 
 use crate::documents::{Document, Event};
+use crate::terminal::remedy::complete_document;
 
 /// Receives the result and the events of the command in place of stdout and stderr, and can cancel it.
 pub(crate) struct RpcCall {
@@ -63,7 +64,7 @@ pub(crate) enum EventSink {
 impl EventSink {
     pub(crate) fn send(&self, event: &Event<'_>) {
         match self {
-            Self::Stderr => write_stderr(&format!("{}\n", json_for_log(&to_line(event)))),
+            Self::Stderr => write_stderr(&format!("{}\n", json_for_log(&complete_document(&to_line(event))))),
             Self::Call(call) => (call.notify)(event),
         }
     }

@@ -7,6 +7,7 @@ pub(crate) mod layout;
 pub(crate) mod markdown;
 pub(crate) mod progress;
 pub(crate) mod prompt;
+pub(crate) mod remedy;
 pub(crate) mod signals;
 pub(crate) mod similar_messages;
 pub(crate) mod table;

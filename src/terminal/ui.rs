@@ -21,6 +21,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use crate::documents::{Document, Event};
 use crate::terminal::call::{EventSink, RpcCall, write_stderr, writing};
 use crate::terminal::layout::Look;
+use crate::terminal::remedy;
 use crate::terminal::similar_messages::alike;
 
 /// The heading of the global flags in the help.
@@ -220,7 +221,7 @@ impl Ui {
                 call.answer(document);
                 Ok(())
             }
-            None => self.result(&document.to_text()),
+            None => self.result(&remedy::complete_document(&document.to_text())),
         }
     }
 
@@ -316,7 +317,7 @@ impl Ui {
 
     fn help(&self, failure: &Failure) {
         if let Some(advice) = failure.advice() {
-            self.write(&format!("{} {}\n", self.head("help:", "36"), clean(&advice)));
+            self.write(&format!("{} {}\n", self.head("help:", "36"), clean(&remedy::complete(&advice))));
         }
     }
 

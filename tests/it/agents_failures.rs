@@ -274,3 +274,41 @@ fn documents_show_paths_that_are_not_unicode() {
         }
     }
 }
+
+/// Without the flags that were given, a remedy would act on other agents.
+#[cfg(unix)]
+#[test]
+fn a_command_in_a_remedy_acts_on_the_agents_and_the_index_that_were_named() {
+    let people = people();
+    let index = people.server.url("/registry.json");
+    let place = ["--root", "my 'root'", "--index", &index];
+    let ask = |arguments: &[&str]| people.run(&[arguments, &place].concat());
+    let flags = format!(r"--root 'my '\''root'\''' --index {index}");
+    let command = format!("acp-registry install a {flags}");
+    let help = format!("run `{command}`");
+    assert_eq!(people.run(&["list"]).code, 0);
+    let run = ask(&["which", "a"]);
+    assert!(run.code == 2 && run.stderr.ends_with(&format!("help: {help}\n")), "{}", run.stderr);
+    let document: Value = serde_json::from_str(&ask(&["which", "a", "--json"]).stdout).unwrap();
+    assert_eq!(document["error"]["help"], help);
+    let run = ask(&["which", "a", "--progress", "json"]);
+    let event: Value = serde_json::from_str(run.stderr.lines().last().unwrap()).unwrap();
+    assert_eq!(event["help"], help);
+    let words = Command::new("sh").args(["-c", &format!("printf '%s\\n' {command}")]).output().unwrap().stdout;
+    let words: Vec<&str> = std::str::from_utf8(&words).unwrap().lines().skip(1).chain(["--no-check"]).collect();
+    assert_eq!(people.run(&words).code, 0);
+    assert_eq!((ask(&["which", "a"]).code, people.run(&["which", "a"]).code), (0, 2));
+
+    fs::create_dir(people.env.path("my 'root'/agents/a/.new-x")).unwrap();
+    let gc = format!("`acp-registry gc {flags}` removes them");
+    let run = ask(&["doctor"]);
+    assert!(run.stdout.contains(&format!("help: {gc}\n")), "{}", run.stdout);
+    let document: Value = serde_json::from_str(&ask(&["doctor", "--json"]).stdout).unwrap();
+    assert_eq!(document["agents"][0]["checks"][0]["help"], gc);
+    // Commands that maintain a registry get its flags.
+    people.env.write("c.toml", "");
+    people.env.write("r/a/agent.json", "{}");
+    let run = people.run(&["--config", "c.toml", "validate", "unknown"]);
+    let help = "`acp-registry new --registry-dir r --config c.toml` adds an agent\n";
+    assert!(run.code == 2 && run.stderr.ends_with(help), "{}", run.stderr);
+}

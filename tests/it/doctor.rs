@@ -141,7 +141,7 @@ fn an_index_that_is_out_of_reach_is_a_problem_unless_nothing_may_be_sent() {
     let (code, status, message, help) = index(&["--index", "here.json"]);
     assert_eq!(
         (code, status.as_str(), help.as_str()),
-        (0, "warning", "`acp-registry list` says which and why"),
+        (0, "warning", "`acp-registry list --index here.json` says which and why"),
         "{message}"
     );
 }
@@ -340,6 +340,29 @@ fn only_what_this_program_has_made_is_to_be_removed() {
     );
 }
 
+/// A directory of a version that was replaced by a link, as when it was moved to another disk.
+#[test]
+fn a_link_in_place_of_a_version_is_named_and_not_followed() {
+    let doctor = Doctor::new(&["ok"]);
+    let (version, outside) = (doctor.version(), doctor.people.env.path("outside"));
+    fs::rename(&version, &outside).unwrap();
+    std::os::unix::fs::symlink(&outside, &version).unwrap();
+    let folder = version.file_name().unwrap().to_str().unwrap();
+    let (code, document) = doctor.json(&["a"]);
+    let checks = &document["agents"][0]["checks"];
+    assert_eq!((code, names(checks)), (1, vec![("foreign", "warning"), ("current", "error"), ("handshake", "error")]));
+    assert_eq!(checks[0]["message"], format!("{} is a link, which is not followed", version.display()));
+    let message = format!("the version that is started, `{folder}`, is a link, which is not followed");
+    assert_eq!(checks[1]["message"], message);
+    assert_eq!(checks[1]["help"], "`acp-registry doctor --fix a` repairs it");
+    let run = doctor.people.run(&["run", "a"]);
+    assert!(run.code == 3 && run.stderr.contains("is a link, which is not followed"), "{}", run.stderr);
+
+    assert_eq!(doctor.run(&["--fix"]).code, 0);
+    assert!(!version.is_symlink() && version.join("receipt.json").is_file());
+    assert!(outside.join("files/bin/agent").is_file() && outside.join("receipt.json").is_file());
+}
+
 #[test]
 fn a_failed_handshake_is_explained_with_the_agents_own_words() {
     for (case, timeout, reason, part) in [
@@ -431,8 +454,21 @@ fn an_agent_that_is_not_there_is_wrong_usage_and_a_store_that_cannot_be_read_is_
 
     let file = doctor.people.env.path("file");
     fs::write(&file, "").unwrap();
-    let run = doctor.run(&["--root", file.to_str().unwrap()]);
-    assert_eq!(run.code, 3, "{}", run.stdout);
+    // In the second one, the directory of agents is a file.
+    doctor.people.env.write("root/agents", "");
+    for (root, place) in [("file", "file"), ("root", "root/agents")] {
+        let [root, place] = [root, place].map(|path| doctor.people.env.path(path).display().to_string());
+        for arguments in [&["--root", &root][..], &["a", "--root", &root]] {
+            let (code, document) = doctor.json(arguments);
+            let expected = [("node", "ok"), ("npm", "ok"), ("uv", "ok"), ("root", "error"), ("index", "ok")];
+            assert_eq!((code, names(&document["checks"])), (1, expected.to_vec()), "{document}");
+            let check = &document["checks"][3];
+            let message = check["message"].as_str().unwrap();
+            assert!(message.starts_with(&format!("agents cannot be read in {root}: ")), "{message}");
+            assert!(message.contains(&place) && message.contains("ot a directory"), "{message}");
+            assert_eq!(check["help"], "remove the file, or name another directory with --root or ACP_REGISTRY_ROOT");
+        }
+    }
     // Not even root can write there.
     #[cfg(target_os = "linux")]
     {

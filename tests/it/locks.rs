@@ -174,6 +174,18 @@ fn packages_without_a_package_manager_are_told() {
 }
 
 #[test]
+fn a_package_of_another_version_is_not_locked() {
+    let people = People::new();
+    let mut agent = people.agent("a", "1.0.0");
+    agent["distribution"]["npx"] = json!({ "package": "p@1.0.1" });
+    people.publish(&[agent]);
+    let run = Run::of(people.command(&["install", "--lock", "x.lock", "a"]).env("PATH", people.env.path("empty")));
+    let message = "`a` is not in the lock file: `npx.package`: the package has version `1.0.1`, the agent `1.0.0`";
+    assert!(run.code == 4 && run.stderr.contains(message), "{}", run.stderr);
+    assert!(!people.env.path("x.lock").exists());
+}
+
+#[test]
 fn digests_that_prove_nothing_are_refused_by_place() {
     let (people, text) = locked();
     let good = format!("sha512-{}==", "A".repeat(86));
@@ -201,6 +213,10 @@ fn digests_that_prove_nothing_are_refused_by_place() {
         (text.replace(&own, &own[1..]), "`agents.a.binary."),
         (text.replace(&own, ""), ".sha256`: `` is refused: a SHA-256 digest has 64 hexadecimal digits"),
     ];
+    cases.push((
+        "schema = 1\n[agents.n]\nversion = '1.0.0'\n[agents.n.npx]\npackage = 'p@1.0.1'\n".to_owned(),
+        "line 5: `agents.n.npx.package`: the package has version `1.0.1`, the agent `1.0.0`",
+    ));
     let two = format!("{good} {good}");
     for weak in ["", " ", "sha1-eHh4eHh4eHh4eHh4eHh4eHh4eHg=", "md5-eHh4eHh4eHh4eHh4eHh4eA==", &good[7..], &two] {
         cases.push((integrity(weak), "`agents.n.npx.packages`: at `/packages/node_modules~1@s~1q/integrity`, `"));
@@ -209,7 +225,7 @@ fn digests_that_prove_nothing_are_refused_by_place() {
         people.env.write("x.lock", &text);
         let (run, document) = elsewhere(&people, &[]);
         assert!(run.code == 4 && run.stderr.contains(place), "{text} {}", run.stderr);
-        assert!(run.stderr.contains("the lock file x.lock: `agents."), "{text} {}", run.stderr);
+        assert!(run.stderr.contains("the lock file x.lock: line "), "{text} {}", run.stderr);
         assert_eq!((&document["error"]["code"], document["error"]["exit_code"].as_i64()), (&json!("refused"), Some(4)));
         assert!(
             run.stderr.contains("help: remove it, and write it again with `acp-registry install ID --lock x.lock`")

@@ -341,7 +341,7 @@ fn keeping_a_registry() {
     insta::assert_snapshot!(transcript(&people, &lines.iter().map(String::as_str).collect::<Vec<_>>()), @r#"
     $ acp-registry --registry-dir r validate thre
     error: there is no agent `thre`
-    help: the registry has `one`, `two`; `acp-registry new` adds an agent
+    help: the registry has `one`, `two`; `acp-registry new --registry-dir r` adds an agent
     [2]
 
     $ acp-registry --registry-dir r validate --rule manifest/nothing=off
@@ -381,7 +381,7 @@ fn keeping_a_registry() {
 
     $ acp-registry --registry-dir r publish --from nowhere --to out
     error: nowhere is not a built tree: No such file or directory (os error 2)
-    help: make one with `acp-registry build`, or name one with --from
+    help: make one with `acp-registry build --registry-dir r`, or name one with --from
     [3]
 
     $ acp-registry --registry-dir r verify --shard 5/4
@@ -392,7 +392,7 @@ fn keeping_a_registry() {
 
     $ acp-registry --registry-dir r bump thre
     error: there is no agent `thre`
-    help: the registry has `one`, `two`; `acp-registry new` adds an agent
+    help: the registry has `one`, `two`; `acp-registry new --registry-dir r` adds an agent
     [2]
 
     $ acp-registry --registry-dir r new one --npm x
@@ -421,12 +421,12 @@ fn keeping_a_registry() {
 
     $ acp-registry --registry-dir r diff one two
     error: one: there is no such file
-    help: name a published tree, which `acp-registry build` makes, or the file of an index
+    help: name a published tree, which `acp-registry build --registry-dir r` makes, or the file of an index
     [3]
 
     $ acp-registry --registry-dir r report nowhere.json
     error: nowhere.json: there is no such file
-    help: name a file that `acp-registry validate --json` or `acp-registry verify --json` has written
+    help: name a file that `acp-registry validate --json --registry-dir r` or `acp-registry verify --json --registry-dir r` has written
     [3]
 
     "#);

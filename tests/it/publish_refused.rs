@@ -11,7 +11,7 @@ use crate::support::tree;
 fn what_is_no_built_tree_is_refused() {
     let env = env();
     for (path, code, why) in [
-        ("r", 3, "there is no SHA256SUMS\nhelp: make one with `acp-registry build`"),
+        ("r", 3, "there is no SHA256SUMS\nhelp: make one with `acp-registry build --registry-dir r`"),
         ("nothing", 3, "nothing is not a built tree"),
         ("r/a/agent.json", 3, "is not a built tree"),
     ] {
@@ -50,7 +50,7 @@ fn what_is_no_built_tree_is_refused() {
         env.write("dist/SHA256SUMS", sums.lines().map(line).collect::<String>());
         let run = publish(&env, &[]);
         assert!(run.code == 3 && run.stderr.contains("registry.json is not an index"), "{}", run.stderr);
-        assert!(run.stderr.contains("make one with `acp-registry build`"), "{}", run.stderr);
+        assert!(run.stderr.contains("make one with `acp-registry build --registry-dir r`"), "{}", run.stderr);
     }
     env.write("dist/registry.json", index);
     env.write("dist/SHA256SUMS", &sums);

@@ -287,6 +287,19 @@ fn a_cooldown_of_uv_is_named_with_the_version_that_is_allowed() {
         env.write("home/.config/uv/uv.toml", text);
         check(&with(&[], "waits"), &format!("by {setting} in {}", file.display()), Some(6), "waits", "1.0.0");
     }
+    // `update` refuses a version that is named, as `install` does, and passes over the one of the index.
+    publish(&env, "uvx", "1.0.0");
+    let other = [("ACP_REGISTRY_ROOT", "other")];
+    assert_eq!(with(&other, "waits").0.code, 0);
+    publish(&env, "uvx", "1.1.0");
+    let update = |to: &[&str]| {
+        run(&env, &server, &other, &[&["update", "--json", "--no-check", "--no-cache", "waits"], to].concat())
+    };
+    let named = update(&["--to", "1.1.0"]);
+    assert_eq!((&named.1["held"], &named.1["errors"][0]["id"]), (&json!([]), &json!("waits")), "{}", named.1);
+    check(&named, "`exclude-newer-package=7 days`", Some(6), "waits", "1.0.0");
+    let (done, document) = update(&[]);
+    assert_eq!((done.code, &document["held"][0]["reason"]), (0, &json!("cooldown")), "{document}");
     // The day of a manifest does not replace what the person has configured, and is the manifest's own affair.
     env.write("home/.config/uv/uv.toml", "exclude-newer = \"7 days\"\n");
     let manifest = |day: &str| {

@@ -109,6 +109,7 @@ fn a_server_is_examined_only_at_an_address() {
         (output.status.code(), serde_json::from_str::<Value>(&text).unwrap())
     };
     let (code, document) = probe("Authorization: Bearer ${KEY}");
+    assert_eq!(document["isolation"], "unknown");
     let examination = &document["examination"];
     // The server passes, and the agent does not for another reason.
     assert_eq!((code, document["reason"].as_str()), (Some(1), Some("no_auth_methods")));

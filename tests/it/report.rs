@@ -59,7 +59,10 @@ fn a_forged_document_is_refused() {
             let run = env.run(&["report", "forged.json", "--format", format]);
             assert_eq!((run.code, run.stdout.as_str()), (code, ""), "{message}");
             assert!(run.stderr.contains(message), "{message}: {}", run.stderr);
-            assert_eq!(run.stderr.contains("help: name a file that `acp-registry validate --json`"), code == 2);
+            assert_eq!(
+                run.stderr.contains("help: name a file that `acp-registry validate --json --registry-dir r`"),
+                code == 2
+            );
         }
     }
     for text in ["", "no JSON", "# Markdown", &"[".repeat(100_000)] {

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::json;
+
 use crate::support::Env;
 
 #[test]
@@ -52,7 +54,10 @@ fn unknown_names_are_wrong_usage_with_a_suggestion() {
     for command in ["validate", "verify"] {
         let run = env.run(&[command, "something"]);
         assert!(
-            run.code == 2 && run.stderr.contains("help: the registry has `codex`; `acp-registry new` adds an agent"),
+            run.code == 2
+                && run
+                    .stderr
+                    .contains("help: the registry has `codex`; `acp-registry new --registry-dir r` adds an agent"),
             "{}",
             run.stderr
         );
@@ -116,6 +121,25 @@ fn a_broken_configuration_is_shown_with_its_line() {
     let run = env.run(&["--config", "nowhere.toml", "validate"]);
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("nowhere.toml: there is no such file"), "{}", run.stderr);
+}
+
+#[test]
+fn findings_about_the_configuration_name_the_file_that_was_read() {
+    let env = Env::with(&["a"]);
+    let text = "advisories.sources = [\"none.json\"]\n[agents.unknown]\n";
+    for (path, file) in [("r/registry.toml", "registry.toml"), ("r/b.toml", "b.toml"), ("ci/c.toml", "../ci/c.toml")] {
+        env.write(path, text);
+        let flags = if path == "r/registry.toml" { vec!["validate"] } else { vec!["--config", path, "validate"] };
+        let (code, report) = env.json(&flags);
+        let found: Vec<_> =
+            report["findings"].as_array().unwrap().iter().map(|one| (&one["rule"], &one["file"])).collect();
+        let rules = [json!("advisory/unreadable"), json!("registry/config")];
+        assert_eq!((code, found), (1, rules.iter().zip([&json!(file); 2]).collect()), "{report}");
+        // Annotations have the path within the repository.
+        let run = env.run(&[&flags[..], &["--format", "github"]].concat());
+        assert_eq!(run.stdout.matches(&format!(" file={path},")).count(), 2, "{}", run.stdout);
+        fs::remove_file(env.path(path)).unwrap();
+    }
 }
 
 #[test]

@@ -26,7 +26,7 @@ use acp_registry_protocol::handshake::{
 use serde::Serialize;
 
 use crate::install::{DigestSource, Interpreter, Kind, newer};
-use crate::store::{Candidate, Damage, Error, Store, Version, remove_by_hand, repair_command};
+use crate::store::{Candidate, Damage, Error, LINK, Store, Version, remove_by_hand, repair_command};
 
 /// The state of something that was checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -204,21 +204,33 @@ fn look_at_root(store: &Store) -> Diagnosis {
         return Diagnosis::error("root", format!("{} {problem}", printable(&shown)), remove_by_hand());
     }
     let root = store.root();
+    // It is made with the first agent.
+    let there = nearest(root);
+    let written = write_below(there).map_err(PathError::at(there));
+    let read = store.ids().map_err(|PathError { path, error }| PathError { path: nearest(&path).to_owned(), error });
+    let problem = match (read, written) {
+        (Err(error), _) => Some(("read", error)),
+        (_, Err(error)) => Some(("installed", error)),
+        (Ok(_), Ok(())) => None,
+    };
     let shown = root.display().to_string();
     let shown = printable(&shown);
-    // It is made with the first agent.
-    let there = root.ancestors().find(|folder| folder.symlink_metadata().is_ok());
-    let is_there = there == Some(root);
-    let written = there.map_or(Err(io::ErrorKind::NotFound.into()), write_below);
-    match written {
-        Ok(()) if is_there => Diagnosis::ok("root", format!("{shown} can be written")),
-        Ok(()) => Diagnosis::ok("root", format!("{shown} does not exist yet; the first installation creates it")),
-        Err(error) => {
-            let message = format!("agents cannot be installed in {shown}: {}", printable(&error.to_string()));
-            let help = "make it writable, or name another with --root or ACP_REGISTRY_ROOT";
+    match problem {
+        None if there == root => Diagnosis::ok("root", format!("{shown} can be written")),
+        None => Diagnosis::ok("root", format!("{shown} does not exist yet; the first installation creates it")),
+        Some((what, error)) => {
+            let place = if error.path == root { String::new() } else { format!("{}: ", error.path.display()) };
+            let message =
+                format!("agents cannot be {what} in {shown}: {}", printable(&format!("{place}{}", error.error)));
+            let help = error.or_another("make it readable and writable", "directory", "--root or ACP_REGISTRY_ROOT");
             Diagnosis::error("root", message, help)
         }
     }
+}
+
+/// The path itself, or the directory above it that is there.
+fn nearest(path: &Path) -> &Path {
+    path.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(path)
 }
 
 /// The name of the check of the directory for temporary files.
@@ -262,7 +274,8 @@ pub fn installed(store: &Store, id: &AgentId, environment: &Environment) -> Resu
     }
     for path in remains.foreign {
         let shown = path.display().to_string();
-        let message = format!("{} was not made by this program", printable(&shown));
+        let what = if path.is_symlink() { LINK } else { "was not made by this program" };
+        let message = format!("{} {what}", printable(&shown));
         examined.add(Diagnosis::warning(
             "foreign",
             message,
@@ -281,7 +294,8 @@ pub fn installed(store: &Store, id: &AgentId, environment: &Environment) -> Resu
     };
     match &current {
         Some(folder) if !remains.versions.iter().any(|found| found.folder == *folder) => {
-            let message = format!("the version that is started, {}, is gone", quote(folder));
+            let problem = if store.place(id, folder).is_symlink() { LINK } else { "is gone" };
+            let message = format!("the version that is started, {}, {problem}", quote(folder));
             examined.add(Diagnosis::error("current", message, repair(id)));
         }
         // What an interrupted first installation has left is not an agent yet.

@@ -36,6 +36,9 @@ const NAME: &str = "registry.toml";
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Config {
+    /// The file that was read; empty without one.
+    #[serde(skip)]
+    pub path: PathBuf,
     /// Base URL of the published tree, without a trailing slash.
     pub base_url: Option<String>,
     /// The key that has signed what is published at [`base_url`](Self::base_url).
@@ -286,7 +289,21 @@ impl Config {
         Self::parse(path, &String::from_utf8_lossy(&bytes))
     }
 
-    /// Parses a configuration. `path` is used only in error messages.
+    /// The path of the file that was read, relative to the directory of a registry, which is a real path.
+    pub fn file_in(&self, registry: &Path) -> String {
+        let (Some(above), Some(name)) = (self.path.parent(), self.path.file_name()) else { return NAME.to_owned() };
+        let above = if above == Path::new("") { Path::new(".") } else { above };
+        let file = above.canonicalize().unwrap_or_else(|_| above.to_owned()).join(name);
+        let within = |(up, above)| Some((up, file.strip_prefix(above).ok()?));
+        // Another disk of Windows has no relative path.
+        let Some((up, rest)) = registry.ancestors().enumerate().find_map(within) else {
+            return file.display().to_string();
+        };
+        let rest = rest.components().map(|part| part.as_os_str().to_string_lossy());
+        std::iter::repeat_n("..".into(), up).chain(rest).collect::<Vec<_>>().join("/")
+    }
+
+    /// Parses the configuration of a file, which messages and findings name.
     ///
     /// # Errors
     /// Returns [`ConfigError::Syntax`] or [`ConfigError::Invalid`].
@@ -294,6 +311,7 @@ impl Config {
         let mut config: Self = toml::from_str(text)
             .map_err(|error| ConfigError::Syntax { path: path.to_owned(), message: error.to_string() })?;
         config.check().map_err(|message| ConfigError::Invalid { path: path.to_owned(), message })?;
+        path.clone_into(&mut config.path);
         for address in
             config.base_url.iter_mut().chain(config.views.iter_mut().filter_map(|view| view.base_url.as_mut()))
         {

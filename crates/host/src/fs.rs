@@ -1,7 +1,7 @@
 //! Reads untrusted files, replaces files and directories atomically, and lists what is below a directory. Errors have paths.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -432,9 +432,47 @@ pub fn check_writable(path: &Path) -> Result<(), PathError> {
     }
 }
 
-/// Creates a private temporary file. Errors do not contain its name, which means nothing to users.
-fn temporary_in(directory: &Path) -> io::Result<tempfile::NamedTempFile> {
-    tempfile::Builder::new().prefix(".tmp-").make_in(directory, |path| {
+/// The start of the names of files that will replace others.
+const UNFINISHED: &str = ".tmp-";
+
+/// How many random letters and digits such a name ends in.
+const RANDOM: usize = 6;
+
+/// Whether this is the name of a file that was to replace another.
+pub fn is_unfinished(name: &str) -> bool {
+    name.starts_with(UNFINISHED)
+}
+
+/// How the names of files begin that will replace the one at a path; a name that is long already is left out.
+fn prefix(path: &Path) -> OsString {
+    let mut prefix = OsString::from(UNFINISHED);
+    if let Some(name) = path.file_name().filter(|name| name.len() < 200) {
+        prefix.push(name);
+        prefix.push("-");
+    }
+    prefix
+}
+
+/// Removes what killed runs of [`write_atomic`] have left of a file. The caller holds a lock that all who write the file
+/// take. Only regular files are removed, and what cannot be removed stays.
+pub fn clear_unfinished(path: &Path) {
+    let prefix = prefix(path);
+    let is_own = |name: &OsStr| {
+        let rest = name.as_encoded_bytes().strip_prefix(prefix.as_encoded_bytes());
+        prefix != UNFINISHED
+            && rest.is_some_and(|rest| rest.len() == RANDOM && rest.iter().all(u8::is_ascii_alphanumeric))
+    };
+    for item in fs::read_dir(parent(path)).into_iter().flatten().flatten() {
+        if is_own(&item.file_name()) && item.file_type().is_ok_and(|kind| kind.is_file()) {
+            let _ = fs::remove_file(item.path());
+        }
+    }
+}
+
+/// Creates a private temporary file that will replace the one at `path`. Errors do not contain its name, which means nothing
+/// to users.
+fn temporary_in(directory: &Path, path: &Path) -> io::Result<tempfile::NamedTempFile> {
+    tempfile::Builder::new().prefix(&prefix(path)).rand_bytes(RANDOM).make_in(directory, |path| {
         let mut options = OpenOptions::new();
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
@@ -453,7 +491,7 @@ pub fn write_atomic_from(making: &Path, path: &Path, bytes: &[u8]) -> Result<(),
 
 fn replace(making: &Path, path: &Path, bytes: &[u8], sync: fn(&File) -> io::Result<()>) -> Result<(), PathError> {
     let write = || -> io::Result<tempfile::TempPath> {
-        let mut file = temporary_in(making)?;
+        let mut file = temporary_in(making, path)?;
         file.write_all(bytes)?;
         match path.metadata() {
             Ok(old) => fs::set_permissions(file.path(), old.permissions())?,
@@ -731,6 +769,21 @@ mod tests {
         assert_eq!(of(PathBuf::new()), Path::new("/tmp"));
         assert_eq!(of("here".into()), Path::new("here"));
         assert!(!temporary().as_os_str().is_empty());
+    }
+
+    #[test]
+    fn what_a_killed_run_has_left_of_a_file_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        temporary_in(folder.path(), &path).unwrap().keep().unwrap();
+        temporary_in(folder.path(), &folder.path().join("other")).unwrap().keep().unwrap();
+        // With a long name, it is not known of which file it is.
+        let long = folder.path().join("x".repeat(250));
+        temporary_in(folder.path(), &long).unwrap().keep().unwrap();
+        for (path, rest) in [(&long, 3), (&path, 2)] {
+            clear_unfinished(path);
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), rest);
+        }
     }
 
     #[test]

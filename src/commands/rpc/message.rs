@@ -126,18 +126,30 @@ pub(crate) enum Line {
     TooLong,
 }
 
-/// Waits until the client has closed its end of stdin, which may still have lines to read: a client that does not read
-/// answers keeps these lines from being read too.
-#[cfg(unix)]
-#[expect(deprecated, reason = "its successor is unsafe because a descriptor may be closed, which stdin is not")]
-pub(crate) async fn hung_up() {
-    use tokio::io::Interest;
-    use tokio::io::unix::AsyncFd;
+/// One of the two streams of the client.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Stream {
+    Stdin,
+    Stdout,
+}
 
-    // A file cannot be watched, and ends by itself.
-    if let Ok(stdin) = AsyncFd::with_interest(io::stdin(), Interest::READABLE) {
-        while let Ok(mut guard) = stdin.readable().await {
-            if guard.ready().is_read_closed() {
+/// Waits until the client has closed its end of a stream, also while nothing is read or written. Stdin may still have lines to
+/// read: a client that does not read answers keeps these lines from being read too.
+#[cfg(unix)]
+#[expect(deprecated, reason = "its successor is unsafe because a descriptor may be closed, which these are not")]
+pub(crate) async fn hung_up(stream: Stream) {
+    use std::os::fd::AsRawFd as _;
+    use tokio::io::unix::AsyncFd;
+    use tokio::io::{Interest, Ready};
+
+    let (descriptor, interest, is_closed): (_, _, fn(Ready) -> bool) = match stream {
+        Stream::Stdin => (io::stdin().as_raw_fd(), Interest::READABLE, Ready::is_read_closed),
+        Stream::Stdout => (io::stdout().as_raw_fd(), Interest::WRITABLE, Ready::is_write_closed),
+    };
+    // A file cannot be watched: as stdin, it ends by itself.
+    if let Ok(watched) = AsyncFd::with_interest(descriptor, interest) {
+        while let Ok(mut guard) = watched.ready(interest).await {
+            if is_closed(guard.ready()) {
                 return;
             }
             guard.clear_ready();
@@ -147,7 +159,7 @@ pub(crate) async fn hung_up() {
 }
 
 #[cfg(not(unix))]
-pub(crate) async fn hung_up() {
+pub(crate) async fn hung_up(_stream: Stream) {
     pending::<()>().await;
 }
 

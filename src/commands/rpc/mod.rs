@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     });
     let done = signals::run(ui, async {
         let hangs_up = async {
-            message::hung_up().await;
+            message::hung_up(message::Stream::Stdin).await;
             server.output.end();
             pending::<()>().await;
         };

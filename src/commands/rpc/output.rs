@@ -1,7 +1,6 @@
 //! Writes messages to stdout, on a thread of its own: a client that does not read must not keep the program from ending.
 
 use std::collections::VecDeque;
-use std::future::pending;
 use std::io::{self, Write as _};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -10,6 +9,8 @@ use std::time::Duration;
 use acp_registry::json::to_line;
 use serde::Serialize;
 use tokio::sync::watch;
+
+use super::message::{Stream, hung_up};
 
 /// The most messages that wait for the client. Calls with more wait with them.
 const MOST: usize = 64;
@@ -36,30 +37,6 @@ struct Outgoing {
     progress: u64,
     /// Whether the program ends.
     is_ending: bool,
-}
-
-/// Waits until nothing reads stdout any more, also while nothing is written.
-#[cfg(unix)]
-#[expect(deprecated, reason = "its successor is unsafe because a descriptor may be closed, which stdout is not")]
-async fn hung_up() {
-    use tokio::io::Interest;
-    use tokio::io::unix::AsyncFd;
-
-    // A file cannot be watched, and has no end.
-    if let Ok(stdout) = AsyncFd::with_interest(io::stdout(), Interest::WRITABLE) {
-        while let Ok(mut guard) = stdout.writable().await {
-            if guard.ready().is_write_closed() {
-                return;
-            }
-            guard.clear_ready();
-        }
-    }
-    pending::<()>().await;
-}
-
-#[cfg(not(unix))]
-async fn hung_up() {
-    pending::<()>().await;
 }
 
 impl MessageQueue {
@@ -93,7 +70,7 @@ impl MessageQueue {
         let mut closed = self.closed.subscribe();
         tokio::select! {
             _ = closed.wait_for(|is_closed| *is_closed) => {}
-            () = hung_up() => self.close(),
+            () = hung_up(Stream::Stdout) => self.close(),
         }
     }
 

@@ -997,7 +997,7 @@ export interface DoctorAgentHandshake {
   exit: DoctorAgentHandshakeExit | null;
   /** The end of what it wrote to stderr, at most 64 KiB, as written: escape it before you show it. */
   stderr_tail: string;
-  /** What kept the agent apart from the host: `environment`, `user`, `bwrap` or `bwrap-no-network`. */
+  /** What kept the agent apart from the host: `environment`, `user`, `bwrap` or `bwrap-no-network`; `unknown` for an agent on a network. */
   isolation: string | null;
 }
 /** How long it took. */

@@ -5,7 +5,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use acp_registry_host::fs::{PathError, make_private, open_bounded, write_atomic_from};
+use acp_registry_host::fs::{PathError, is_unfinished, make_private, open_bounded, write_atomic_from};
 use acp_registry_http::{Validators, shown};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::entries::ENTRY_LIMIT;
@@ -169,7 +169,7 @@ impl Copies {
             let modified = entry.metadata().and_then(|metadata| metadata.modified()).ok();
             let age = modified.and_then(|modified| modified.elapsed().ok()).unwrap_or_default();
             // A killed run has left it.
-            if name.to_string_lossy().starts_with(".tmp-") && age > LONGEST {
+            if is_unfinished(&name.to_string_lossy()) && age > LONGEST {
                 let _ = fs::remove_file(entry.path());
             }
             let Some((stem, ending)) = name.to_str().and_then(|name| name.split_once('.')) else { continue };

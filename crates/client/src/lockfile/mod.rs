@@ -14,10 +14,12 @@ use acp_registry_host::fs::{PathError, ReadError, read_bounded, write_atomic};
 use acp_registry_plan::closure;
 use acp_registry_plan::digest::{InvalidDigest, Sha256};
 use acp_registry_plan::failure::Failure;
-use acp_registry_plan::manifest::{AgentId, BinaryTarget, Distribution, NpmSpec, Package};
+use acp_registry_plan::manifest::{AgentId, BinaryTarget, Distribution, NpmSpec, Package, PackageKind};
 use acp_registry_plan::source::Span;
 use acp_registry_plan::text::quote;
 use serde::{Deserialize, Serialize};
+use toml::Spanned;
+use toml::de::DeTable;
 
 use crate::install::{Expected, Kind};
 use crate::resolve::{Offer, OfferOrigin};
@@ -173,8 +175,10 @@ impl LockFile {
         let real = path.canonicalize().map_err(|error| failed(error.into()))?;
         let bytes = read_bounded(&real, &real, LOCK_FILE_LIMIT).map_err(failed)?;
         let file = Self::parse(&bytes).map_err(|message| Error::Form { path: path.to_owned(), message })?;
-        let refused = |(place, problem)| Error::Entry { path: path.to_owned(), place, problem };
-        file.check().map_err(refused)?;
+        file.check().map_err(|(keys, problem)| {
+            let place = format!("line {}: {}", line(&String::from_utf8_lossy(&bytes), &keys), quote(&keys));
+            Error::Entry { path: path.to_owned(), place, problem }
+        })?;
         Ok(file)
     }
 
@@ -195,10 +199,10 @@ impl LockFile {
         Ok(file)
     }
 
-    /// Refuses an entry that proves nothing: the place of the value, and what is wrong with it.
+    /// Refuses an entry that proves nothing or contradicts itself: the keys of the value, and what is wrong with it.
     fn check(&self) -> Result<(), (String, String)> {
         self.agents.iter().try_for_each(|(id, agent)| {
-            agent.check().map_err(|(place, problem)| (quote(&format!("agents.{id}.{place}")), problem))
+            agent.check().map_err(|(place, problem)| (format!("agents.{id}.{place}"), problem))
         })
     }
 
@@ -228,9 +232,9 @@ impl LockFile {
 }
 
 impl Locked {
-    /// Refuses digests that prove nothing, and lists that would make npm or uv do anything other than fetch packages by their
-    /// digests.
-    fn check(&self) -> Result<(), (String, String)> {
+    /// Refuses digests that prove nothing, lists that would make npm or uv do anything other than fetch packages by their
+    /// digests, and packages of another version.
+    pub(crate) fn check(&self) -> Result<(), (String, String)> {
         type Check = fn(&str) -> Result<(), String>;
         let none = LockedPackage::default();
         let (npx, uvx) = (self.npx.as_ref().unwrap_or(&none), self.uvx.as_ref().unwrap_or(&none));
@@ -262,6 +266,12 @@ impl Locked {
                 (format!("binary.{platform}.sha256"), format!("{} is refused: {error}", quote(text)))
             };
             text.parse::<Sha256>().map_err(refused)?;
+        }
+        for (kind, package) in [(PackageKind::Npx, &npx.package), (PackageKind::Uvx, &uvx.package)] {
+            if let Some(found) = kind.other_version(package, &self.version) {
+                let problem = format!("the package has version {}, the agent {}", quote(&found), quote(&self.version));
+                return Err((format!("{}.package", kind.as_str()), problem));
+            }
         }
         Ok(())
     }
@@ -306,6 +316,19 @@ impl Locked {
             repository: self.repository.clone(),
         }
     }
+}
+
+/// The line of the last of these keys that is there, of a text that is TOML.
+fn line(text: &str, keys: &str) -> usize {
+    let root = DeTable::parse(text).ok();
+    let (mut span, mut table) = (0..0, root.as_ref().map(Spanned::get_ref));
+    for key in keys.split('.') {
+        let Some((name, value)) = table.and_then(|table| table.iter().find(|(name, _)| *name.get_ref() == key)) else {
+            break;
+        };
+        (span, table) = (name.span(), value.get_ref().as_table());
+    }
+    Span::of(text, span).line
 }
 
 /// How many keys, values and tables a text has at most, by the signs outside strings and comments.
@@ -410,7 +433,27 @@ mod tests {
         ] {
             let text = format!("schema = 1\n[agents.a]\nversion = '1'\n[agents.a.{lines}\n");
             let (found, refusal) = LockFile::parse(text.as_bytes()).unwrap().check().unwrap_err();
-            assert!(found == format!("`agents.a.{place}`") && refusal.contains(problem), "{found} {refusal}");
+            assert!(found == format!("agents.a.{place}") && refusal.contains(problem), "{found} {refusal}");
+        }
+    }
+
+    #[test]
+    fn the_version_is_that_of_the_package() {
+        for (kind, package, other) in [
+            ("npx", "p@0.0.34", Some("0.0.34")),
+            ("npx", "p@0.0.33", None),
+            ("uvx", "p==0.0.34", Some("0.0.34")),
+            ("uvx", "p==0.0.33.post1", None),
+        ] {
+            let text = format!(
+                "schema = 1\n[agents.a]\nversion = '0.0.33'\n\n[agents.a.{kind}]\n# Mine\npackage = '{package}'\n"
+            );
+            let refused = LockFile::parse(text.as_bytes()).unwrap().check().err();
+            let expected = other.map(|other| {
+                (format!("agents.a.{kind}.package"), format!("the package has version `{other}`, the agent `0.0.33`"))
+            });
+            assert_eq!(refused, expected, "{text}");
+            assert_eq!(line(&text, &format!("agents.a.{kind}.package")), 7);
         }
     }
 

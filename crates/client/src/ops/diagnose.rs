@@ -61,10 +61,14 @@ type Failed = BTreeMap<String, Failure>;
 /// Diagnoses this machine, the index and installed agents.
 ///
 /// # Errors
-/// [`Failure`] when an agent is not installed, or the directory of agents cannot be read.
+/// [`Failure`] when a named agent is not installed, or other people can change it.
 pub async fn diagnose(session: &Session, request: &Diagnose, events: &Events<'_>) -> Result<DiagnoseReport, Failure> {
-    let named = session.current(&request.agents)?;
-    let mut ids = session.installed(&named)?;
+    let (mut named, mut ids) = (Vec::new(), Vec::new());
+    // Where the agents cannot be read, the check of their directory says why.
+    if session.store.ids().is_ok() {
+        named = session.current(&request.agents)?;
+        ids = session.installed(&named)?;
+    }
     let environment = session.environment();
     let variable = |name: &str| session.options().variable(name);
     let mut checks = doctor::surroundings(&session.store, &environment, &temporary());

@@ -427,6 +427,11 @@ pub(super) async fn write(
         for note in notes {
             events(Event::Warning(&note));
         }
+        // What is written can be read.
+        entry.check().map_err(|(keys, problem)| {
+            let message = format!("{} is not in the lock file: {}: {problem}", quote(&plan.id), quote(&keys));
+            Failure::refused(message).help("tell the people who keep the registry")
+        })?;
         entries.insert(plan.id.clone(), entry);
     }
     // Finding the digests may take minutes, in which another process may have added its agents.

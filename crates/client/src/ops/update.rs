@@ -411,7 +411,8 @@ async fn apply(
                 }
                 work.report.updates.push(AgentUpdate { applied: true, launch: Some(launch), ..update });
             }
-            Err(failure) if failure.kind() == Code::HeldByCooldown => {
+            // A version that was named is refused, as `install` does.
+            Err(failure) if failure.kind() == Code::HeldByCooldown && to.is_none() => {
                 let AgentUpdate { id, from, to, .. } = update;
                 let (until, message) = (failure.until(), Some(failure.reason().to_owned()));
                 work.report.held.push(HeldUpdate { id, from, to, reason: "cooldown", until, message });

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use acp_registry_host::fs::{PathError, ReadError, read_bounded, write_atomic};
+use acp_registry_host::fs::{PathError, ReadError, clear_unfinished, read_bounded, write_atomic};
 use acp_registry_host::lock::{self, Lock};
 use acp_registry_plan::failure::Failure;
 use acp_registry_plan::text::quote;
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
-use serde_json::{Map, Value};
+use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode, ObjectPropName};
+use serde_json::{Map, Value, json};
 
 use super::PROGRAM;
 
@@ -142,7 +142,8 @@ impl SettingsEdit {
         self.after != self.before.as_deref().unwrap_or_default()
     }
 
-    /// Waits until no other process of this program changes the file. `wait` is called once with who is waited for.
+    /// Waits until no other process of this program changes the file, and removes what killed ones have left of it. `wait` is
+    /// called once with who is waited for.
     ///
     /// # Errors
     /// [`SettingsEditError::Locked`] after `patience`, or [`SettingsEditError::Write`].
@@ -153,7 +154,9 @@ impl SettingsEdit {
     ) -> Result<Lock, SettingsEditError> {
         let real = real(path);
         let lock = Lock::wait(&lock::beside(&real), "changing the settings of an editor", patience, wait).await?;
-        lock.map_err(|holder| SettingsEditError::Locked { path: real, holder })
+        let lock = lock.map_err(|holder| SettingsEditError::Locked { path: real.clone(), holder })?;
+        clear_unfinished(&real);
+        Ok(lock)
     }
 
     /// Changes the file in one step. Returns the path of a copy of what it was, if it was there.
@@ -259,7 +262,7 @@ const OWN: [&str; 1] = ["displayName"];
 fn merge(path: &Path, old: &CstObject, new: &Map<String, Value>) -> Result<(), SettingsEditError> {
     for (name, value) in new {
         let Some(own) = member(path, old, name)? else {
-            old.append(name, input(value));
+            append(old, name, value);
             continue;
         };
         if OWN.contains(&name.as_str()) {
@@ -314,6 +317,7 @@ fn edit_object(
     let group = member(path, file, key)?;
     let members = match (&group, action) {
         (None, SettingsAction::Remove) => return Ok(false),
+        (None, SettingsAction::Write) if add_in_line(file, key, agents) => return Ok(false),
         (None, SettingsAction::Write) => file.append(key, CstInputValue::Object(Vec::new())).object_value_or_set(),
         (Some(group), _) => group.object_value().ok_or_else(no_object)?,
     };
@@ -326,7 +330,7 @@ fn edit_object(
                 (Some(old), Value::Object(value)) => merge(path, &old, value)?,
                 _ => old.set_value(input(value)),
             },
-            (None, SettingsAction::Write) => drop(members.append(name, input(value))),
+            (None, SettingsAction::Write) => append(&members, name, value),
             (Some(old), SettingsAction::Remove) => old.remove(),
             (None, SettingsAction::Remove) => {
                 let starts = |member: &CstObjectProp| member.to_serde_value().is_some_and(|server| runs(&server, id));
@@ -354,6 +358,7 @@ fn edit_list(
     let group = member(path, file, key)?;
     let items = match (&group, action) {
         (None, SettingsAction::Remove) => return Ok(false),
+        (None, SettingsAction::Write) if add_in_line(file, key, &agents.into()) => return Ok(false),
         (None, SettingsAction::Write) => file.append(key, CstInputValue::Array(Vec::new())).array_value_or_set(),
         (Some(group), _) => {
             group.array_value().ok_or_else(|| SettingsEditError::NoList { path: path.to_owned(), what: quote(key) })?
@@ -394,6 +399,29 @@ fn member(path: &Path, object: &CstObject, name: &str) -> Result<Option<CstObjec
         return Err(SettingsEditError::Twice { path: path.to_owned(), name: name.to_owned() });
     }
     Ok(first)
+}
+
+/// The most members of an object on one line that are moved to lines of their own.
+const MOST_MOVED: usize = 100;
+
+/// Adds a member to a large object on one line, which stays on its line, and returns whether it was one. The tree would move
+/// each member to a line of its own, and for each one all that follow.
+fn add_in_line(object: &CstObject, name: &str, value: &Value) -> bool {
+    let members = object.properties();
+    let is_large = members.len() > MOST_MOVED && !object.children().iter().any(CstNode::is_newline);
+    let Some(ObjectPropName::String(last)) = members.last().filter(|_| is_large).and_then(CstObjectProp::name) else {
+        return false;
+    };
+    let member = json!({ name: value }).to_string();
+    let member = member.strip_prefix('{').and_then(|member| member.strip_suffix('}')).unwrap_or_default();
+    last.set_raw_value(format!("{member}, {}", last.raw_value()));
+    true
+}
+
+fn append(object: &CstObject, name: &str, value: &Value) {
+    if !add_in_line(object, name, value) {
+        object.append(name, input(value));
+    }
 }
 
 fn input(value: &Value) -> CstInputValue {
@@ -544,6 +572,49 @@ mod tests {
             let error = edit(text, &settings("[]"), SettingsAction::Write).unwrap_err().to_string();
             assert!(error.contains(message), "{error}");
         }
+    }
+
+    /// Moving each member of the first ones to a line of its own would take minutes.
+    #[test]
+    fn large_objects_stay_on_their_line() {
+        let wanted: Value = serde_json::from_str(SETTINGS).unwrap();
+        let members: Map<String, Value> = (0..50_000).map(|at| (format!("k{at}"), json!({}))).collect();
+        let own = json!({ "a": members }).to_string();
+        for (text, at) in [
+            (json!(members).to_string(), ""),
+            (json!({ "agent_servers": members }).to_string(), "/agent_servers"),
+            (format!(r#"{{ "agent_servers": {own} }}"#), "/agent_servers/a"),
+        ] {
+            let after = edit(&text, SettingsAction::Write).unwrap();
+            assert_eq!(after.lines().count(), 1);
+            let read: Value = serde_json::from_str(&after).unwrap();
+            for (name, value) in wanted.pointer(at).unwrap().as_object().unwrap() {
+                assert_eq!(&read.pointer(at).unwrap()[name], value, "{at}");
+            }
+            assert_eq!(edit(&after, SettingsAction::Write).unwrap(), after, "twice is once");
+        }
+        let few: Map<String, Value> = members.into_iter().take(MOST_MOVED).collect();
+        assert!(edit(&json!(few).to_string(), SettingsAction::Write).unwrap().lines().count() > MOST_MOVED);
+    }
+
+    #[tokio::test]
+    async fn what_a_killed_process_has_left_of_the_file_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| folder.path().join(name);
+        std::fs::write(place("s.json"), "{}").unwrap();
+        let left = [".tmp-s.json-Ab12Cd", ".tmp-s.json-aaaaaa"];
+        let others = [".tmp-s.json-Ab12C", ".tmp-s.json-Ab12C.", ".tmp-t.json-Ab12Cd", ".tmp-Ab12Cd", "s.json"];
+        for name in left.iter().chain(&others) {
+            std::fs::write(place(name), "{}").unwrap();
+        }
+        std::fs::create_dir(place(".tmp-s.json-Folder")).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(place("s.json"), place(".tmp-s.json-isLink")).unwrap();
+        SettingsEdit::lock(&place("s.json"), Duration::ZERO, &|_| ()).await.unwrap().remove();
+        assert!(left.iter().all(|name| !place(name).exists()));
+        assert!(others.iter().all(|name| place(name).is_file()) && place(".tmp-s.json-Folder").is_dir());
+        #[cfg(unix)]
+        assert!(place(".tmp-s.json-isLink").is_symlink());
     }
 
     #[cfg(unix)]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use acp_registry_host::fs::PathError;
+use acp_registry_host::fs::{PathError, is_unfinished as is_replacement};
 use acp_registry_host::process::{Scratch, end_launches_below};
 use acp_registry_plan::manifest::AgentId;
 
@@ -98,7 +98,7 @@ pub(super) fn list(agent: &Path) -> Result<Vec<PathBuf>, PathError> {
 /// Whether this is the name of a directory in which something is being installed, or of a file that will replace
 /// another.
 pub(super) fn is_unfinished(name: &str) -> bool {
-    name.starts_with(NEW) || name.starts_with(".tmp-")
+    name.starts_with(NEW) || is_replacement(name)
 }
 
 impl Store {

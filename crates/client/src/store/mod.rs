@@ -72,6 +72,7 @@ pub use installing::{InstallOrder, InstallOutcome, MakeCurrent};
 pub use integrity::Damage;
 pub use receipt::Receipt;
 pub use removal::{Freed, Removed};
+pub(crate) use version::LINK;
 pub use version::Version;
 
 /// A directory that may hold a version.

@@ -18,6 +18,9 @@ use crate::resolve::{Offer, OfferOrigin, Plan};
 /// The largest file about a version that is read, in bytes.
 const FILE_LIMIT: u64 = 16 << 20;
 
+/// What is wrong with a version whose directory is a link, as the rest of a sentence.
+pub(crate) const LINK: &str = "is a link, which is not followed";
+
 /// An installed version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -38,6 +41,10 @@ impl Version {
     /// Like [`Self::read`], for an agent whose directory this version may have left.
     pub(super) fn read_version(directory: &Path, id: &str) -> Result<Option<Self>, Error> {
         let (path, id) = (directory.join(RECEIPT), id.to_owned());
+        // It may lead out of the store, where nothing is removed or replaced.
+        if directory.is_symlink() {
+            return Err(Error::Damaged { id, path: directory.to_owned(), message: format!("it {LINK}") });
+        }
         let bytes = match read_bounded(&path, directory, FILE_LIMIT) {
             Ok(bytes) => bytes,
             Err(ReadError::NotFound) => return Ok(None),

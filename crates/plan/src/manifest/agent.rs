@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{escape_segment, extension};
+use super::{NpmSpec, Pin, PypiSpec, SpecError, Version, escape_segment, extension, pypi_version_matches};
 
 /// One agent.
 ///
@@ -133,6 +133,30 @@ impl PackageKind {
             Self::Npx => "npx",
             Self::Uvx => "uvx",
         }
+    }
+
+    /// The versions that the specification of a package selects.
+    ///
+    /// # Errors
+    /// [`SpecError`] when it is not a name with a version.
+    pub fn pin(self, package: &str) -> Result<Pin, SpecError> {
+        match self {
+            Self::Npx => package.parse().map(|spec: NpmSpec| spec.pin),
+            Self::Uvx => package.parse().map(|spec: PypiSpec| spec.pin),
+        }
+    }
+
+    /// The version that the specification of a package selects, if it is another one than an agent's.
+    #[must_use]
+    pub fn other_version(self, package: &str, version: &str) -> Option<String> {
+        let stated = Version::parse(version)?;
+        let Ok(Pin::Exact(found)) = self.pin(package) else { return None };
+        let is_same = match self {
+            // npm strips leading zeros: `2026.07.01` is published as `2026.7.1`.
+            Self::Npx => Version::parse(&found) == Some(stated),
+            Self::Uvx => pypi_version_matches(&found, version),
+        };
+        (!is_same).then_some(found)
     }
 }
 

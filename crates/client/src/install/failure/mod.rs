@@ -161,6 +161,9 @@ impl ToolFailure {
         if self.wrong_address().is_some() {
             return Some(remedy::VARIABLE.into());
         }
+        if let Some(setting) = self.wrong_time() {
+            return Some(format!("correct npm's setting {setting}"));
+        }
         if self.wants_credentials()
             && let Some(asked) = self.asked()
         {
@@ -237,6 +240,18 @@ impl ToolFailure {
     fn wrong_address(&self) -> Option<&NamedRegistry> {
         let is_told = self.program == "npm" && self.code() == Some("ERR_INVALID_URL");
         self.asked.as_ref().filter(|asked| is_told && Url::parse(&asked.address).is_err())
+    }
+
+    /// The setting of npm's cooldown that is no time, where npm says only that one is; in npm's own words, if it warns of it.
+    fn wrong_time(&self) -> Option<String> {
+        if self.program != "npm" || !self.own_lines().any(|line| line.ends_with(" Invalid time value")) {
+            return None;
+        }
+        let named = self.own_lines().find_map(|line| {
+            let (_, setting) = line.split_once(" invalid config ")?;
+            ["before=", "min-release-age="].iter().any(|key| setting.starts_with(key)).then(|| quote(setting))
+        });
+        Some(named.unwrap_or_else(|| "`before` or `min-release-age`, which `npm config list` shows".to_owned()))
     }
 
     /// Whether something other than a registry has answered npm.

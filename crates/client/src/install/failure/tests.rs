@@ -44,6 +44,20 @@ fn read(name: &str) -> String {
 }
 
 #[test]
+fn a_cooldown_of_npm_that_is_no_time_is_named() {
+    let said = "npm error Invalid time value\nnpm error A complete log of this run can be found in: /b\n";
+    let warned = "npm warn invalid config min-release-age=\"abc\" set in environment\n\
+                  npm warn invalid config Must be one of: null, numeric value\n";
+    let wrong = failure("npm", &format!("{warned}{said}"));
+    assert_eq!(wrong.to_string(), "npm failed (exit code 1): `Invalid time value`");
+    assert_eq!(words(&wrong).unwrap(), "correct npm's setting `min-release-age=\"abc\" set in environment`");
+    let other = "npm warn invalid config omit=\"abc\" set in environment\n";
+    let unnamed = "correct npm's setting `before` or `min-release-age`, which `npm config list` shows";
+    assert_eq!(words(&failure("npm", &format!("{other}{said}"))).unwrap(), unnamed);
+    assert_eq!(words(&failure("uv", said)), None);
+}
+
+#[test]
 fn what_this_machine_lacks_is_said_with_what_helps() {
     for (program, name, direct, through) in [
         ("npm", "npm-dead-dns.txt", Some(remedy::NETWORK), true),

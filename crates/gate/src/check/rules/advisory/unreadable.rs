@@ -24,9 +24,10 @@ pub(crate) static RULE: Rule = Rule {
     check: CheckFn::Registry(check),
 };
 
-fn check(_registry: &Registry, options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
+fn check(registry: &Registry, options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
     let Some(advisories) = options.advisories else { return };
-    report.about(FindingFile { file: "registry.toml", ..FindingFile::default() }, |report| {
+    let file = options.config.file_in(&registry.root);
+    report.about(FindingFile { file: &file, ..FindingFile::default() }, |report| {
         for problem in &advisories.problems {
             report.file(problem.to_string()).help(SourceProblem::REMEDY);
         }

@@ -1,4 +1,4 @@
-use super::{help, pin, pinned};
+use super::{help, pinned};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::finding::Level;
@@ -30,7 +30,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
         }
     }
     for (release, kind, package) in subject.packages() {
-        if let Ok(Pin::Tag(tag)) = pin(kind, package)
+        if let Ok(Pin::Tag(tag)) = kind.pin(&package.package)
             && tag.eq_ignore_ascii_case("latest")
         {
             report

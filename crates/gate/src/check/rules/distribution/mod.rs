@@ -17,16 +17,8 @@ pub(super) mod unsafe_url;
 pub(super) mod version_mismatch;
 pub(super) mod version_unverifiable;
 
-use acp_registry_plan::manifest::{NpmSpec, Package, PackageKind, Pin, PypiSpec, SpecError};
+use acp_registry_plan::manifest::{NpmSpec, Package, PackageKind, Pin, PypiSpec};
 use acp_registry_plan::text::quote;
-
-/// The version constraint of a package, in the syntax of its ecosystem.
-fn pin(kind: PackageKind, package: &Package) -> Result<Pin, SpecError> {
-    match kind {
-        PackageKind::Npx => package.package.parse().map(|spec: NpmSpec| spec.pin),
-        PackageKind::Uvx => package.package.parse().map(|spec: PypiSpec| spec.pin),
-    }
-}
 
 /// Help for a package that is not pinned to one version. `pinned` is the specification pinned to the manifest's
 /// version, if that is a valid version.
@@ -50,7 +42,7 @@ fn pinned(kind: PackageKind, package: &Package, version: &str) -> Option<String>
     }
     .ok()?;
     let written = Package { package: text.clone(), ..Package::default() };
-    matches!(pin(kind, &written), Ok(Pin::Exact(_))).then_some(text)
+    matches!(kind.pin(&written.package), Ok(Pin::Exact(_))).then_some(text)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-use super::{help, pin, pinned};
+use super::{help, pinned};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::finding::Level;
@@ -19,7 +19,7 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     for (release, kind, package) in subject.packages() {
-        let what = match pin(kind, package) {
+        let what = match kind.pin(&package.package) {
             Ok(Pin::None) => "names no version",
             Ok(Pin::Range(_)) => "allows several versions",
             Ok(Pin::Tag(tag)) if !tag.eq_ignore_ascii_case("latest") => "names a tag, which can move",

@@ -1,4 +1,3 @@
-use super::pin;
 use crate::check::reporter::Reporter;
 use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::finding::Level;
@@ -21,7 +20,7 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     for (release, kind, package) in subject.packages() {
-        if let Err(error) = pin(kind, package)
+        if let Err(error) = kind.pin(&package.package)
             && !package.package.is_empty()
         {
             report

@@ -1,9 +1,9 @@
-use super::{pin, pinned};
+use super::pinned;
 use crate::check::reporter::Reporter;
 use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::finding::Level;
+use acp_registry_plan::manifest::Version;
 use acp_registry_plan::manifest::archive::{UrlVersion, compare_version};
-use acp_registry_plan::manifest::{PackageKind, Pin, Version, pypi_version_matches};
 use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
@@ -36,13 +36,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
         }
     }
     for (release, kind, package) in subject.packages() {
-        let Ok(Pin::Exact(found)) = pin(kind, package) else { continue };
-        let agrees = match kind {
-            // npm strips leading zeros: `2026.07.01` is published as `2026.7.1`.
-            PackageKind::Npx => Version::parse(&found) == Version::parse(release.version),
-            PackageKind::Uvx => pypi_version_matches(&found, release.version),
-        };
-        if !agrees && Version::parse(release.version).is_some() {
+        if let Some(found) = kind.other_version(&package.package, release.version) {
             report
                 .value(
                     release.package_pointer(kind, "package"),

@@ -28,7 +28,8 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(registry: &Registry, options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
-    let config = || FindingFile { file: "registry.toml", ..FindingFile::default() };
+    let file = options.config.file_in(&registry.root);
+    let config = || FindingFile { file: &file, ..FindingFile::default() };
     let Config { agents, hold, .. } = options.config;
     for (table, id) in agents.keys().map(|id| ("agents", id)).chain(hold.keys().map(|id| ("hold", id))) {
         if registry.entry(id).is_none() {

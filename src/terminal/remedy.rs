@@ -1,0 +1,105 @@
+//! Commands in remedies, with the flags that a person has given: otherwise, they would act on other agents or another registry.
+
+use std::sync::OnceLock;
+
+use acp_registry::json::to_line;
+use clap::ArgMatches;
+use serde_json::Value;
+
+use crate::terminal::arguments::words;
+
+/// Commands that read an index or change installed agents.
+const ON_AGENTS: [&str; 16] = [
+    "config", "doctor", "gc", "info", "install", "list", "login", "logout", "resolve", "rpc", "run", "search",
+    "serve-agent", "uninstall", "update", "which",
+];
+
+/// Commands that read a registry and its configuration.
+const ON_REGISTRIES: [&str; 7] = ["build", "bump", "new", "probe", "serve", "validate", "verify"];
+
+/// Flags that are repeated, with their names in [`ArgMatches`] and the commands that they are for.
+const FLAGS: [(&str, &str, &[&str]); 4] = [
+    ("root", "--root", &ON_AGENTS),
+    ("index", "--index", &ON_AGENTS),
+    ("registry_dir", "--registry-dir", &ON_REGISTRIES),
+    ("config", "--config", &ON_REGISTRIES),
+];
+
+/// A flag with its value as it is written in a shell, and the commands that it is for.
+type GivenFlag = (&'static str, String, &'static [&'static str]);
+
+/// The flags of this run.
+static GIVEN: OnceLock<Vec<GivenFlag>> = OnceLock::new();
+
+/// Remembers the flags of this run.
+pub(crate) fn remember(matches: &ArgMatches) {
+    let given = FLAGS.into_iter().filter_map(|(name, flag, commands)| {
+        let value = matches.try_get_raw(name).ok()??.next_back()?;
+        Some((flag, words(&[value.to_string_lossy().into_owned()]), commands))
+    });
+    // There is one command in a process.
+    let _ = GIVEN.set(given.collect());
+}
+
+/// A remedy with the flags of this run in its commands, which are between backticks.
+pub(crate) fn complete(remedy: &str) -> String {
+    let given = GIVEN.get().map(Vec::as_slice).unwrap_or_default();
+    remedy.split('`').map(|part| with_flags(part, given)).collect::<Vec<_>>().join("`")
+}
+
+fn with_flags(part: &str, given: &[GivenFlag]) -> String {
+    let command = part.strip_prefix("acp-registry ").and_then(|rest| rest.split(' ').next()).unwrap_or_default();
+    let wanted = given.iter().filter(|(flag, _, commands)| commands.contains(&command) && !part.contains(flag));
+    let flags: String = wanted.map(|(flag, value, _)| format!(" {flag} {value}")).collect();
+    // What follows is for an agent.
+    let (own, rest) = part.split_at(part.find(" -- ").unwrap_or(part.len()));
+    format!("{own}{flags}{rest}")
+}
+
+/// A JSON document whose members `help` are completed.
+pub(crate) fn complete_document(text: &str) -> String {
+    let (mut done, mut rest) = (String::with_capacity(text.len()), text);
+    // In a string, the quotes would be escaped.
+    while let Some((before, value)) = rest.split_once("\"help\":") {
+        done.push_str(before);
+        done.push_str("\"help\":");
+        let mut values = serde_json::Deserializer::from_str(value).into_iter::<Value>();
+        rest = value;
+        if let Some(Ok(Value::String(help))) = values.next() {
+            done.push_str(&to_line(&complete(&help)));
+            rest = &value[values.byte_offset()..];
+        }
+    }
+    done + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_get_the_flags_that_they_have() {
+        let given: Vec<GivenFlag> =
+            vec![("--root", "'a b'".to_owned(), &ON_AGENTS), ("--config", "c".to_owned(), &ON_REGISTRIES)];
+        for (part, expected) in [
+            ("acp-registry gc", "acp-registry gc --root 'a b'"),
+            ("acp-registry run a -- x", "acp-registry run a --root 'a b' -- x"),
+            ("acp-registry gc --root b", "acp-registry gc --root b"),
+            ("acp-registry verify a", "acp-registry verify a --config c"),
+            ("acp-registry explain RULE", "acp-registry explain RULE"),
+            (" removes them", " removes them"),
+        ] {
+            assert_eq!(with_flags(part, &given), expected);
+        }
+    }
+
+    #[test]
+    fn the_commands_have_the_flags() {
+        let program = crate::commands::command();
+        let has_root = |command: &&clap::Command| command.get_arguments().any(|one| one.get_long() == Some("root"));
+        let mut names: Vec<&str> = program.get_subcommands().filter(has_root).map(clap::Command::get_name).collect();
+        names.sort_unstable();
+        assert_eq!(names, ON_AGENTS);
+        assert!(ON_REGISTRIES.iter().all(|name| program.find_subcommand(name).is_some()));
+    }
+}
