@@ -268,7 +268,8 @@ mod tests {
             opened.sort();
             opened.dedup();
             let home = home.canonicalize().unwrap();
-            opened.into_iter().map(|path| path.strip_prefix(&home).unwrap().display().to_string()).collect::<Vec<_>>()
+            let shown = |path: PathBuf| path.strip_prefix(&home).unwrap().display().to_string().replace('\\', "/");
+            opened.into_iter().map(shown).collect::<Vec<_>>()
         };
         let link = real.join("link");
         std::fs::create_dir(&home).unwrap();
