@@ -214,7 +214,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
         Command::Report(args) => (report::run(args, &cli.global, &ui), false),
         Command::Bump(args) => (bump::run(args, &cli.global, &ui), args.is_json()),
         Command::Serve(args) => (serve::run(args, &cli.global, &ui), false),
-        Command::ServeAgent(args) => (serve_agent::run(args, &ui), false),
+        Command::ServeAgent(args) => (serve_agent::run(args, &cli.global, &ui), false),
         Command::Probe(args) => (probe::run(args, &cli.global, &ui), args.report.is_json()),
         Command::List(args) => (list::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Search(args) => (list::search(args, &cli.global, &ui), args.format.is_json()),

@@ -14,6 +14,7 @@ use acp_registry::text::printable;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::unbounded_channel;
 
+use crate::flags::global::Global;
 use crate::flags::{candidates, network, value};
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
@@ -57,8 +58,8 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
-pub(crate) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
-    let launch = launch(args)?;
+pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let launch = launch(args, global)?;
     let secret = match &args.token {
         Some(name) => {
             let token = network::variable(name).filter(|token| !token.trim().is_empty()).ok_or_else(|| {
@@ -89,7 +90,8 @@ pub(crate) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
             is_one_stream: args.one_stream,
             note: Box::new(move |text| drop(sender.send(text.to_owned()))),
         };
-        ui.result(&format!("http://{address}/acp and ws://{address}/acp (Ctrl-C ends)\n"))?;
+        ui.result(&format!("http://{address}/acp\n"))?;
+        ui.note(&format!("the address of web sockets is ws://{address}/acp; Ctrl-C ends the server"));
         let warn = async {
             while let Some(text) = notes.recv().await {
                 ui.warning(&text);
@@ -108,7 +110,7 @@ pub(crate) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
 }
 
 /// The command of a connection. An agent is started by `run`, which installs it if needed, and refuses what was revoked.
-fn launch(args: &Args) -> Result<LaunchSpec, Failure> {
+fn launch(args: &Args, global: &Global) -> Result<LaunchSpec, Failure> {
     let directory = env::current_dir().map_err(|error| Failure::unable(format!("the working directory: {error}")))?;
     let mut words: Vec<OsString> = args.command.clone();
     if let Some(agent) = &args.agent {
@@ -116,6 +118,7 @@ fn launch(args: &Args) -> Result<LaunchSpec, Failure> {
         let flags =
             [("--index", args.index.as_ref().map(OsString::from)), ("--root", args.root.clone().map(Into::into))];
         words.extend(flags.into_iter().filter_map(|(flag, value)| Some([flag.into(), value?])).flatten());
+        words.extend(global.network_flags().into_iter().map(Into::into));
     }
     // Windows takes names that differ in case for one.
     let is_token = |name: &OsString| args.token.as_ref().is_some_and(|token| name.eq_ignore_ascii_case(token));

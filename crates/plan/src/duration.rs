@@ -22,7 +22,8 @@ pub fn limit(text: &str) -> Result<Duration, String> {
     Ok(limit)
 }
 
-/// Parses a duration, such as `3d`, `12h`, `90m` or `30s`. A number without a unit is in seconds.
+/// Parses a duration, such as `3d`, `12h`, `90m`, `30s` or `0`. Others need a unit: `90` for ninety days would make ninety
+/// seconds of them, after which snapshots are removed and new versions are trusted.
 ///
 /// # Errors
 /// Returns a message that says what to write instead.
@@ -30,7 +31,8 @@ pub fn parse(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let seconds = match unit {
-        "" | "s" => 1,
+        "" if text == "0" => 1,
+        "s" => 1,
         "m" => 60,
         "h" => 3_600,
         "d" => 86_400,
@@ -60,11 +62,13 @@ mod tests {
     #[test]
     fn units_are_understood() {
         for (text, seconds) in
-            [("0", Some(0)), ("90", Some(90)), ("90m", Some(5_400)), ("3d", Some(259_200)), ("1w", Some(604_800))]
+            [("0", Some(0)), ("90s", Some(90)), ("90m", Some(5_400)), ("3d", Some(259_200)), ("1w", Some(604_800))]
         {
             assert_eq!(parse(text).ok().map(|duration| duration.as_secs()), seconds, "{text}");
         }
-        for text in ["", "d", "3 d", "-1d", "1.5h", "3days", "99999999999999999999w", "18446744073709551615w"] {
+        for text in
+            ["", "d", "90", "00", "3 d", "-1d", "1.5h", "3days", "99999999999999999999w", "18446744073709551615w"]
+        {
             assert!(parse(text).is_err(), "{text}");
         }
     }

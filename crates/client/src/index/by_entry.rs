@@ -145,6 +145,10 @@ async fn load_beside(
         IndexedAgents { view, ..wanted }.load_text(&client).await
     };
     match (text, &proof) {
+        // A network that fails is no attack, but what it may hide is not assumed.
+        (Err(Unusable::Fetch(error)), Some(_)) if !options.is_offline && !error.problem.is_answer() => {
+            Err(Error::Packages { what: name.to_owned(), id: id.to_owned(), why: error.to_string() })
+        }
         (Err(_), Some(proof)) if !options.is_offline => Err(proof.refuse(format!("{name} of {id}")).into()),
         // Other packages, and scripts that are not approved, are not taken instead.
         (Err(error), None) if !options.is_offline && view != VERSIONS => {

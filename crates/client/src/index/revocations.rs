@@ -1,5 +1,6 @@
 //! Learns which versions a registry has recalled, and remembers it; see [`acp_registry_plan::revocations`].
 
+use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use super::beside::{Beside, load_beside};
 use super::load::Error;
 use super::place::{IndexLocation, LoadOptions};
 use super::proof::{Need, learn_proof};
-use super::trust::Proof;
+use super::trust::{Proof, TrustError};
 use acp_registry_host::fs::{PathError, make_private, read_bounded, write_durable};
 use acp_registry_http::{Client, Problem};
 use acp_registry_plan::digest::Sha256;
@@ -136,8 +137,10 @@ pub async fn learn_revocations(
             return Ok(memory.recall(&own));
         }
         _ => {
+            let is_odd = Cell::new(false);
             let parse = |text: &[u8]| {
-                let revocations = Revocations::parse(text).map_err(|error| error.to_string())?;
+                let revocations = Revocations::parse(text).inspect_err(|_| is_odd.set(true));
+                let revocations = revocations.map_err(|error| error.to_string())?;
                 let text = str::from_utf8(text).map_err(|error| error.to_string())?;
                 Ok((revocations, text.to_owned()))
             };
@@ -153,7 +156,13 @@ pub async fn learn_revocations(
                     let client = client().ok();
                     let kept = proof.load_from_snapshot(client.as_deref(), place, (REVOKED, REVOKED_LIMIT)).await;
                     let kept = kept.and_then(|text| parse(&text).ok());
-                    Beside::Known(kept.ok_or_else(|| proof.refuse(own.0.clone()))?)
+                    Beside::Known(kept.ok_or_else(|| match loaded {
+                        // A network that fails is no attack, but what it may hide is not assumed.
+                        Beside::Unknown(_, Some(ref why)) if !is_odd.get() => {
+                            TrustError::Unavailable { place: place.to_string(), why: why.clone() }
+                        }
+                        _ => proof.refuse(own.0.clone()),
+                    })?)
                 }
             }
         }

@@ -101,8 +101,8 @@ pub enum TrustError {
         /// The file, and why it cannot be read.
         why: String,
     },
-    /// The statement cannot be read now.
-    #[error("the statement of {place} could not be read: {why}")]
+    /// The statement, or what it names, cannot be read now.
+    #[error("the registry {place} is signed, and {why}")]
     Unavailable {
         /// The index.
         place: String,

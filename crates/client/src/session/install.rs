@@ -15,7 +15,7 @@ use crate::doctor;
 use crate::index::{Index, Missing};
 use crate::install::{DigestSource, Expected, Installer, Interpreter, Kind, Progress, Shortfall, Source};
 use crate::provenance::{self, Inquiry, Memory, Require, TrustRoots, is_same_repository};
-use crate::resolve::{Host, Offer, OfferOrigin, Plan, PlanOptions, pick, resolve};
+use crate::resolve::{self, Host, Offer, OfferOrigin, Plan, PlanOptions, pick, resolve};
 use crate::store::{InstallOrder, InstallOutcome, MakeCurrent, Pin, StoredAgent, Version};
 
 /// How long an agent may take to answer: the first start of some is slow.
@@ -267,7 +267,13 @@ impl Session {
         {
             return Ok(plan);
         }
-        Ok(resolve(&offers, &wanted, &host)?)
+        resolve(&offers, &wanted, &host).map_err(|error| match &error {
+            // A registry offers no version that it has recalled.
+            resolve::Error::UnknownVersion { id, version, .. } => {
+                self.refuse_revoked(id, version).err().unwrap_or_else(|| error.into())
+            }
+            _ => error.into(),
+        })
     }
 
     /// The plan that installs a version again unchanged, without regard to the index.

@@ -106,9 +106,10 @@ impl Bumper<'_> {
             let unavailable =
                 |message: String| ErrorKind::SourceUnavailable.because(format!("the feed {}: {message}", feed.url));
             let url = acp_registry_http::address::parse(&feed.url).map_err(|error| unavailable(error.to_string()))?;
-            let document = self.client.document(&url, "*/*", FEED_LIMIT).await?;
-            let document = document.ok_or_else(|| not_found(&format!("there is no feed at {}", feed.url)))?;
-            let archives = Archives::parse(&document.body, feed, &platforms).map_err(unavailable)?;
+            // The registry names it, and not who runs this: it gets no secret, and no address that only sources may have.
+            let feed_text = self.client.get(&url, FEED_LIMIT).await?;
+            let feed_text = feed_text.ok_or_else(|| not_found(&format!("there is no feed at {}", feed.url)))?;
+            let archives = Archives::parse(&feed_text, feed, &platforms).map_err(unavailable)?;
             let offers = archives.offers(&platforms);
             return Ok((ArchiveSource::Feed(archives), Some(offers)));
         }

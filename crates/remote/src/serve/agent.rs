@@ -99,7 +99,10 @@ impl Running {
         if reason.as_deref() == Some("") {
             let tail = tokio::time::timeout(Duration::from_millis(200), tails.recv()).await.ok().flatten();
             let tail = tail.unwrap_or_default();
-            let last = tail.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("without a word on stderr");
+            let lines = || tail.lines().rev().filter(|line| !line.trim().is_empty());
+            // What is said after an error is how to mend it.
+            let last = lines().find(|line| line.starts_with("error:")).or_else(|| lines().next());
+            let last = last.unwrap_or("without a word on stderr");
             reason = Some(printable(last).into_owned());
         }
         rest.spawn(async move {
