@@ -332,7 +332,7 @@ fn why_there_is_no_agent_to_look_at_is_said() {
         assert_eq!((code, &document["updates"], &document["up_to_date"]), (0, &json!([]), &json!([])));
     }
     for (env, help) in [
-        (&fresh, "the registry has no agents yet; `acp-registry new` adds one"),
+        (&fresh, "the registry has no agents yet; `acp-registry new --registry-dir r` adds one"),
         (&withdrawn, "to publish it again, remove its entry below `[withdrawn]` in registry.toml"),
     ] {
         let run = env.run(&["bump", "one"]);
