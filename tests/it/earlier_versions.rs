@@ -205,6 +205,11 @@ fn an_earlier_tree_hands_its_versions_on_without_git() {
     write(&people, "1.1.0");
     build(&people, &["--previous", "before"]);
     assert_eq!(listed(&people), ["1.1.0", "2.0.0"]);
+    for command in ["install", "resolve"] {
+        let (code, report) = people.json(&[command, "a@1.0.0", "--refresh"]);
+        let error = if command == "install" { &report["errors"][0] } else { &report["error"] };
+        assert_eq!((code, &error["code"]), (4, &json!("revoked")), "{report}");
+    }
 }
 
 #[test]

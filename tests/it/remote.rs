@@ -34,7 +34,7 @@ impl Served {
         let mut child = command.env("TOKEN", "secret").stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.strip_prefix("http://").and_then(|rest| rest.split('/').next()).unwrap().to_owned();
+        let address = line.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/acp\n")).unwrap().to_owned();
         Self { child, address }
     }
 

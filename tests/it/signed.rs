@@ -15,7 +15,7 @@ use acp_registry::statement::{STATEMENT, STATEMENT_SIGNATURE, Statement};
 use acp_registry::timestamp::Timestamp;
 use serde_json::json;
 
-use crate::server::{Server, not_found, ok};
+use crate::server::{Server, not_found, ok, status};
 use crate::support::{Env, ICON, PROGRAM, Run, manifest, scrub, tree};
 
 /// Secret keys, made for tests.
@@ -59,7 +59,10 @@ impl Registry {
                 seen.push(files_in(home));
             }
             let path = asked.path.split('?').next().unwrap_or_default();
-            known.lock().unwrap().get(path).map_or_else(not_found, |body| ok(body.clone()))
+            known.lock().unwrap().get(path).map_or_else(not_found, |body| match body.as_slice() {
+                REFUSED => status(400),
+                body => ok(body),
+            })
         });
         Self { env: Env::empty(), server, sent, watched }
     }
@@ -151,7 +154,10 @@ fn restate(site: &mut Site, key: usize, change: impl FnOnce(&mut Statement)) {
 /// A host that sends something else than what was published last, and the code with which that is refused.
 type Attack = (&'static str, &'static str, fn(&mut Site, &Site));
 
-const ATTACKS: [Attack; 32] = [
+/// What the host answers with an error.
+const REFUSED: &[u8] = b"refused";
+
+const ATTACKS: [Attack; 33] = [
     ("a byte more", "signature_invalid", |site, _| site.get_mut("/latest/statement.json").unwrap().push(b'\n')),
     ("a signature of another text", "signature_invalid", |site, before| {
         let text = secret(0).sign(&before["/latest/registry.json"], "");
@@ -184,6 +190,11 @@ const ATTACKS: [Attack; 32] = [
         }
     }),
     ("no list of recalls", "digest_mismatch", |site, _| site.retain(|name, _| !name.ends_with("revoked.json"))),
+    ("recalls that cannot be had", "unavailable", |site, _| {
+        for (_, list) in site.iter_mut().filter(|(name, _)| name.ends_with("revoked.json")) {
+            *list = REFUSED.to_vec();
+        }
+    }),
     ("an earlier list of recalls", "digest_mismatch", |site, before| {
         site.insert("/latest/revoked.json".to_owned(), before["/latest/revoked.json"].clone());
     }),
@@ -290,7 +301,7 @@ fn nothing_but_what_was_signed_is_accepted() {
                     };
                     let is_expected = code == expected
                         // What cannot be read is not there, or not to be had.
-                        || (what == "a large statement" && code == "index_unavailable")
+                        || (expected == "unavailable" && code == "index_unavailable")
                         || (what == "an empty statement" && code == "signature_invalid");
                     assert!(is_expected, "{what}: {code}, expected {expected}");
                     refused += 1;
