@@ -12,7 +12,7 @@ use acp_registry::settings::{
     AgentCommand, CLIENTS, EditorClient, PROGRAM, SettingsAction, SettingsEdit, SignIn, display_name, find,
 };
 use acp_registry::text::{printable, quote};
-use acp_registry::{install, ops, session, store};
+use acp_registry::{install, ops, provenance, session, store};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::commands::elsewhere::OnArgs;
@@ -21,7 +21,7 @@ use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::network::environment;
 use crate::flags::sandbox::GrantArgs;
-use crate::flags::session::{PackageArgs, SessionArgs, open};
+use crate::flags::session::{PackageArgs, SessionArgs, in_settings, open};
 use crate::terminal::progress::Progress;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
@@ -138,6 +138,9 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         }
         is_free
     });
+    if answer.form == StartForm::Run && args.on.machine().is_none() {
+        answer.launch.env.extend(trusted_root()?);
+    }
     let settings = args.client.settings(&answer.launch).map_err(|error| {
         let help = (answer.form != StartForm::Run).then_some(INDIRECT);
         let message = format!("there are no settings of {} for {}: {error}", args.agent.id, args.client.title);
@@ -306,6 +309,13 @@ fn start_package(
         Ok(Ok(command)) => uvx.command = command,
     }
     AgentCommand::from_package(id, name, &distribution).map(Ok)
+}
+
+/// The variable that names the trusted authorities, which an editor may not have.
+fn trusted_root() -> Result<Option<(String, String)>, Failure> {
+    let Some(named) = env::var_os(provenance::VARIABLE).filter(|path| !path.is_empty()) else { return Ok(None) };
+    let path = in_settings(Path::new(&named))?;
+    Ok(Some((provenance::VARIABLE.to_owned(), path)))
 }
 
 fn program_settings(
