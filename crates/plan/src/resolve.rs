@@ -79,7 +79,7 @@ pub struct AgentSpec {
 
 /// A text that names no agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("ID or ID@VERSION is wanted")]
+#[error("expected ID or ID@VERSION")]
 pub struct WrongName;
 
 impl AgentSpec {

@@ -282,7 +282,7 @@ pub struct Describe {
     /// Whether all versions are listed that the registry has had.
     #[serde(default)]
     pub versions: bool,
-    /// The working directory for which it is listed what `run --sandbox` lets the agent touch. Absolute.
+    /// The working directory for which it is listed what `run --sandbox` lets the agent touch.
     pub permissions: Option<PathBuf>,
 }
 
