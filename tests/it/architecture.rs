@@ -269,6 +269,20 @@ fn modules_use_only_what_comes_before_them() {
     }
 }
 
+/// `crates/plan` is WebAssembly, too; callers that have a clock ask it through `timestamp.rs`.
+#[test]
+fn plans_use_no_machine() {
+    for path in sources(&sources_of("plan")).iter().filter(|path| !path.ends_with("timestamp.rs")) {
+        let text = fs::read_to_string(path).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        let code: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+        let code = code.join("\n");
+        for forbidden in ["std::fs", "std::net", "Command::new", "SystemTime::now", "Instant::now"] {
+            assert!(!code.contains(forbidden), "{} has {forbidden}", path.display());
+        }
+    }
+}
+
 #[test]
 fn only_the_program_prints_or_reads_the_environment() {
     for root in crates().into_iter().filter(|name| *name != "src").chain(WHOLE).map(sources_of) {
