@@ -613,7 +613,7 @@ impl SessionOptions {
             is_offline: false,
             refresh: false,
             trusts_others: false,
-            patience: Duration::from_mins(5),
+            patience: store::PATIENCE,
             platform: None,
             allowed_hosts: AllowedHosts::default(),
             keeps_packages: true,

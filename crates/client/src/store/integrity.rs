@@ -14,7 +14,7 @@ use acp_registry_plan::json;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::current::{DIGESTS, FILES};
+use super::directory::{DIGESTS, FILES};
 use super::{Error, Version};
 use crate::install::Kind;
 

@@ -42,6 +42,7 @@
 //! ```
 
 mod current;
+mod directory;
 mod error;
 mod find;
 mod installing;
@@ -64,7 +65,9 @@ use self::current::Current;
 use self::find::names;
 use self::leftovers::{foreign, is_version};
 
-pub use current::{Pin, Store};
+pub use current::Pin;
+pub(crate) use directory::PATIENCE;
+pub use directory::Store;
 pub use error::{Error, VersionChange};
 pub(crate) use error::{remove_by_hand, repair_command};
 pub use find::StoredAgent;
@@ -131,7 +134,7 @@ impl Store {
 
 /// How a program compares with what was installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProgramState {
+enum ProgramState {
     /// Size and times are the same.
     Untouched,
     /// The times differ, as in a copy or a restored backup, but the bytes are the same.
@@ -146,7 +149,7 @@ impl Version {
     ///
     /// # Errors
     /// [`Error::Damaged`] when the digests of the version cannot be read.
-    pub fn program_state(&self) -> Result<ProgramState, Error> {
+    fn program_state(&self) -> Result<ProgramState, Error> {
         if Stamp::of(&self.program()).is_ok_and(|stamp| stamp == self.receipt.program_stamp) {
             return Ok(ProgramState::Untouched);
         }
