@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use acp_registry::host::fs::temporary;
 use acp_registry::index::Missing;
 use acp_registry::manifest::{Agent, AgentId, Distribution, Package, env_name};
-use acp_registry::session::{AgentSpec, Session, may_set};
+use acp_registry::session::{AgentSpec, Session};
 use acp_registry::settings::{
     AgentCommand, CLIENTS, EditorClient, PROGRAM, SettingsAction, SettingsEdit, SignIn, display_name, find,
 };
@@ -131,12 +131,11 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let session = open(&args.place, PackageArgs::default(), global)?;
     let mut answer = answer(args, global, &session, ui)?;
     answer.launch.env.retain(|(name, value)| {
-        let is_free = may_set(name, value);
-        if !is_free {
-            let problem = env_name::problem(name).unwrap_or("has a value that cannot be used");
+        let problem = env_name::problem_with_value(name, value);
+        if let Some(problem) = problem {
             ui.warning(&format!("the variable {} is left out: it {problem}", quote(name)));
         }
-        is_free
+        problem.is_none()
     });
     if answer.form == StartForm::Run && args.on.machine().is_none() {
         answer.launch.env.extend(trusted_root()?);

@@ -17,7 +17,7 @@ use crate::registry::{LoadError, Registry};
 use acp_registry_archive::{self as archive, Lookalike};
 use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_http::{Client, FetchError, Problem, Validators, shown};
-use acp_registry_plan::index::{FormError, INDEX_LIMIT, Index, IndexSource};
+use acp_registry_plan::index::{FormError, INDEX, INDEX_LIMIT, Index, IndexSource};
 use acp_registry_plan::statement::{Signed, is_marked};
 
 /// An index, with a warning if it may be old.
@@ -262,7 +262,7 @@ fn parse_bytes(bytes: Vec<u8>, place: &str) -> Result<Index, Error> {
 }
 
 async fn from_path(path: &Path, proof: Option<&Proof>) -> Result<Index, Error> {
-    let published = path.join("registry.json");
+    let published = path.join(INDEX);
     let file = if !path.is_dir() {
         path
     } else if published.is_file() {

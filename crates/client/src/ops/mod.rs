@@ -14,6 +14,7 @@ mod sign_in;
 mod uninstall;
 mod update;
 
+use std::fmt;
 use std::time::Duration;
 
 use acp_registry_plan::failure::{AgentFailure, Exit, Failure};
@@ -118,6 +119,12 @@ impl Drop for Starting<'_> {
     fn drop(&mut self) {
         self.1(Event::Started(self.0));
     }
+}
+
+/// The warning about a temporary directory that is left over. `error` names it.
+#[must_use]
+pub fn unremoved(error: &dyn fmt::Display) -> String {
+    format!("a temporary directory could not be removed; remove it by hand: {error}")
 }
 
 /// Reports which process is waited for.

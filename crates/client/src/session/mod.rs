@@ -454,12 +454,6 @@ pub struct Running {
     _mark: Option<File>,
 }
 
-/// Whether a variable of a manifest is handed on. Variables that decide what runs are not.
-#[must_use]
-pub fn may_set(name: &str, value: &str) -> bool {
-    env_name::problem(name).is_none() && !value.contains('\0')
-}
-
 impl Session {
     /// How a version is started.
     ///
@@ -475,7 +469,8 @@ impl Session {
     #[must_use]
     pub fn variables(&self, start: &Start) -> Vec<(OsString, OsString)> {
         let is_set = |name: &str| self.options.variables.get(name).is_some();
-        let is_free = |(name, value): &&(String, String)| !is_set(name) && may_set(name, value);
+        let is_free =
+            |(name, value): &&(String, String)| !is_set(name) && env_name::problem_with_value(name, value).is_none();
         let own = start.env.iter().filter(is_free).map(|(name, value)| (name.into(), value.into()));
         let environment = self.start_environment(start);
         let path = environment.path().map(|(name, value)| (name.to_owned(), value.to_owned()));
