@@ -14,9 +14,11 @@ use acp_registry::settings::{
 use acp_registry::text::{printable, quote};
 use acp_registry::{install, ops, provenance, session, store};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::commands::elsewhere::OnArgs;
-use crate::documents::{self, Document, IndexOrigin};
+use crate::documents::{Document, IndexOrigin};
 use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::network::environment;
@@ -451,9 +453,56 @@ fn notes(args: &Args, answer: &SettingsText) -> Vec<String> {
     notes
 }
 
+/// Members of `config`.
+#[derive(Debug, Serialize)]
+struct ConfigDocument<'a> {
+    /// The id of the client.
+    client: &'a str,
+    /// The id of the agent.
+    id: &'a str,
+    /// The display name of the agent.
+    name: &'a str,
+    /// The version that the settings start today, if known.
+    version: Option<&'a str>,
+    /// Whether the agent is installed.
+    installed: bool,
+    /// The language that the settings are written in.
+    language: &'a str,
+    /// The absolute path of the file that the settings belong in, if it is known.
+    file: Option<String>,
+    /// The settings: the value to merge into a file of JSON, else text.
+    settings: Value,
+    /// What the settings start: `program`, `package` or `run`.
+    starts: &'static str,
+    /// The program that the settings start.
+    program: &'a str,
+    /// The arguments of the program.
+    args: &'a [String],
+    /// The environment variables that the settings set.
+    env: Map<String, Value>,
+    /// The index, if one could be read.
+    index: Option<IndexOrigin>,
+    /// The change of the editor's file, if it was to be edited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    edit: Option<EditDocument>,
+}
+
+/// The change of an editor's file.
+#[derive(Debug, Serialize)]
+struct EditDocument {
+    /// The path of the file, with links followed.
+    path: String,
+    /// Whether it changes.
+    changed: bool,
+    /// Whether it was left as it is.
+    dry_run: bool,
+    /// The path of the copy of what it was.
+    backup: Option<String>,
+}
+
 fn document(args: &Args, answer: &SettingsText, settings: &str, change: Option<&SettingsChange<'_>>) -> String {
     let AgentCommand { name, program, args: arguments, env, .. } = &answer.launch;
-    let members = documents::Config {
+    let members = ConfigDocument {
         client: args.client.id,
         id: &args.agent.id,
         name,
@@ -474,7 +523,7 @@ fn document(args: &Args, answer: &SettingsText, settings: &str, change: Option<&
         args: arguments,
         env: env.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect(),
         index: answer.index.clone(),
-        edit: change.map(|change| documents::ConfigEdit {
+        edit: change.map(|change| EditDocument {
             path: change.edit.path.display().to_string(),
             changed: change.edit.is_change(),
             dry_run: change.is_dry_run,

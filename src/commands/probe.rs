@@ -11,7 +11,7 @@ use acp_registry::ops::unremoved;
 use acp_registry::text::{plural, printable, quote};
 use acp_registry::verify::VerifyEvent;
 
-use crate::documents::{Document, ProbeDocument};
+use crate::documents::Document;
 use crate::flags::global::Global;
 use crate::flags::isolation::{self, NetworkKind, SandboxKind};
 use crate::flags::level::LevelArgs;
@@ -27,6 +27,7 @@ use crate::terminal::{layout, signals};
 use acp_registry::duration;
 use acp_registry::examination::{self, Examination, Exchange, Level, Recipe, Replayed};
 use acp_registry::failure::{Exit, Failure};
+use serde::Serialize;
 use std::{env, fs};
 
 #[derive(Debug, clap::Args)]
@@ -186,6 +187,17 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         ui.note("the whole command is one word here: write it without quotes");
     }
     Ok(if outcome.verdict == Verdict::Pass { Exit::Success } else { Exit::Findings })
+}
+
+/// Members of `probe`.
+#[derive(Debug, Serialize)]
+struct ProbeDocument<'a> {
+    /// The outcome of the handshake.
+    #[serde(flatten)]
+    outcome: &'a Outcome,
+    /// The results of its examination, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    examination: Option<&'a Examination>,
 }
 
 fn render(

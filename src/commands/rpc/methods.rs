@@ -4,13 +4,14 @@ use acp_registry::failure::{Exit, Failure};
 use acp_registry::ops::{self, Events, JOBS, Report};
 use acp_registry::session::Session;
 use acp_registry::text::{quote, suggestions};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::commands::login;
 use crate::commands::rpc::message::{self, INVALID_PARAMS};
-use crate::documents::{Document, Interface, RpcErrorDocument};
+use crate::commands::rpc::response::RpcErrorDocument;
+use crate::documents::Document;
 use crate::flags::global::Global;
 use crate::flags::session::{PackageArgs, SessionArgs, open};
 use crate::terminal::progress::Progress;
@@ -103,7 +104,7 @@ impl Call<'_> {
     }
 }
 
-/// A method.
+/// A use case that clients call by name.
 pub(crate) struct Method {
     pub(crate) name: &'static str,
     /// Whether it changes nothing and starts no agent. It is still answered after the end of the input.
@@ -264,6 +265,19 @@ pub(crate) fn unknown(name: &str) -> Failure {
     }
 }
 
+/// Members of `initialize`.
+#[derive(Debug, Serialize)]
+struct Interface {
+    /// The name of this program.
+    name: &'static str,
+    /// Its version.
+    version: &'static str,
+    /// The version of the methods, parameters and results. It changes only with a change that breaks clients.
+    protocol_version: u32,
+    /// The names of all methods.
+    methods: Vec<&'static str>,
+}
+
 fn initialize(call: Call<'_>) -> Result<Exit, Refused> {
     let NoParams {} = read(call.params, None)?;
     call.ui.document(&Document::new(
@@ -281,7 +295,7 @@ fn initialize(call: Call<'_>) -> Result<Exit, Refused> {
 /// The most agents that a call names.
 const AGENTS: usize = 1000;
 
-/// A parameter that is missing, unknown or wrong.
+/// Why parameters cannot be read: one is missing, unknown or wrong.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Wrong {
     pub(crate) parameter: String,
