@@ -301,7 +301,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All kinds, in the order in which they are tried and shown.
+    /// All kinds, in the order in which they are shown.
     pub const ALL: [Self; 3] = [Self::Npx, Self::Uvx, Self::Binary];
 
     /// The key in the manifest.

@@ -142,7 +142,7 @@ pub async fn list(session: &Session, events: &Events<'_>) -> Result<FindReport, 
     Ok(FindReport { index, hits: None, reading: Reading::default(), installed })
 }
 
-/// A search.
+/// What [`search`] looks for.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Search {

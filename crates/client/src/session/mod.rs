@@ -479,7 +479,7 @@ impl Session {
 
     /// The directories that [`Session::variables`] appends to `PATH`.
     #[must_use]
-    pub fn more_path(&self, start: &Start) -> Vec<PathBuf> {
+    pub(crate) fn more_path(&self, start: &Start) -> Vec<PathBuf> {
         let parts = |path: &OsStr| split_paths(path).collect::<Vec<_>>();
         let known = self.options.variables.get("PATH").map(parts).unwrap_or_default().len();
         self.start_environment(start).path().map(|(_, path)| parts(path).split_off(known)).unwrap_or_default()

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! request ─→ connection ─→ answer ─→ auth, features ─→ verdict
-//!          wire, lines ─┴─ message             probes ─┘
+//!                wire ─┴─ message             probes ─┘
 //! ```
 //!
 //! * [`check()`]: the complete check, from the launch to the [`Outcome`]
