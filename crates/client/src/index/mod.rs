@@ -52,4 +52,4 @@ pub use revocations::{KnownRevocations, RevocationMemory, RevocationPlace, learn
 pub use search::{
     BY, FACETS, Facts, Found, Hit, MARKS, Match, Query, Reading, SPELLINGS, SUMMARY, programs, without_addresses,
 };
-pub use trust::{Proof, Trust, TrustError};
+pub use trust::{StatementProof, Trust, TrustError};

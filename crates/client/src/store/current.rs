@@ -15,7 +15,7 @@ const CURRENT_LIMIT: u64 = 1 << 16;
 
 /// What to do with the mark that keeps an agent at its version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pin {
+pub enum PinChange {
     /// Leave it as it is.
     Keep,
     /// Keep the agent at its version from now on.

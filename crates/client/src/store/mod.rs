@@ -22,7 +22,7 @@
 //! ```no_run
 //! use acp_registry_client::install::{Installer, Progress, Start};
 //! use acp_registry_client::resolve::Plan;
-//! use acp_registry_client::store::{Error, InstallOrder, MakeCurrent, Pin, Store};
+//! use acp_registry_client::store::{Error, InstallOrder, MakeCurrent, PinChange, Store};
 //! use acp_registry_host::process::Environment;
 //!
 //! /// Installs what a plan names, and puts a sandbox before it.
@@ -32,7 +32,7 @@
 //!             // Move a bar by so many bytes.
 //!         }
 //!     };
-//!     let (pin, make_current) = (Pin::Keep, MakeCurrent::Always);
+//!     let (pin, make_current) = (PinChange::Keep, MakeCurrent::Always);
 //!     let order = InstallOrder { plan, installer, pin, make_current, progress: &progress, waiting: &|_| () };
 //!     let version = store.install(&order).await?.version;
 //!     // An interpreter, such as node, may be gone one day.
@@ -65,7 +65,7 @@ use self::current::Current;
 use self::find::names;
 use self::leftovers::{foreign, is_version};
 
-pub use current::Pin;
+pub use current::PinChange;
 pub(crate) use directory::PATIENCE;
 pub use directory::Store;
 pub use error::{Error, VersionChange};
