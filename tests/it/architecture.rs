@@ -58,10 +58,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     (
         "client",
         "store",
-        &[
-            "digest", "documents", "install", "json", "manifest", "failure", "resolve", "host", "text", "timestamp",
-            "provenance",
-        ],
+        &["documents", "install", "json", "manifest", "failure", "resolve", "host", "text", "timestamp", "provenance"],
     ),
     (
         "client",
@@ -154,7 +151,11 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ),
     ("publish", "release", &[]),
     ("publish", "diff", &["index", "json", "manifest", "release", "revocations", "text", "versions"]),
-    ("publish", "history", &["diff", "json", "manifest", "release", "host", "text", "timestamp", "versions"]),
+    (
+        "publish",
+        "history",
+        &["diff", "json", "manifest", "registry", "release", "host", "text", "timestamp", "versions"],
+    ),
     (
         "publish",
         "build",

@@ -258,8 +258,6 @@ fn lost<'a>(registry: &'a Registry, broken: &[&'a AgentFolder]) -> BTreeSet<&'a 
     strays.chain(renamed.filter(|id| !has_folder(id))).collect()
 }
 
-/// The index that every published tree has.
-
 /// A published tree whose files are read by name.
 pub trait PublishedTree: Sync {
     /// Returns the content of a file; `None` if the file does not exist.
