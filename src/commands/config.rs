@@ -7,21 +7,23 @@ use std::path::{Path, PathBuf};
 use acp_registry::host::fs::temporary;
 use acp_registry::index::Missing;
 use acp_registry::manifest::{Agent, AgentId, Distribution, Package, env_name};
-use acp_registry::session::{AgentSpec, Session, may_set};
+use acp_registry::session::{AgentSpec, Session};
 use acp_registry::settings::{
     AgentCommand, CLIENTS, EditorClient, PROGRAM, SettingsAction, SettingsEdit, SignIn, display_name, find,
 };
 use acp_registry::text::{printable, quote};
-use acp_registry::{install, ops, session, store};
+use acp_registry::{install, ops, provenance, session, store};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::commands::elsewhere::OnArgs;
-use crate::documents::{self, Document, IndexOrigin};
+use crate::documents::{Document, IndexOrigin};
 use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::network::environment;
 use crate::flags::sandbox::GrantArgs;
-use crate::flags::session::{PackageArgs, SessionArgs, open};
+use crate::flags::session::{PackageArgs, SessionArgs, in_settings, open};
 use crate::terminal::progress::Progress;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
@@ -131,13 +133,15 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let session = open(&args.place, PackageArgs::default(), global)?;
     let mut answer = answer(args, global, &session, ui)?;
     answer.launch.env.retain(|(name, value)| {
-        let is_free = may_set(name, value);
-        if !is_free {
-            let problem = env_name::problem(name).unwrap_or("has a value that cannot be used");
+        let problem = env_name::problem_with_value(name, value);
+        if let Some(problem) = problem {
             ui.warning(&format!("the variable {} is left out: it {problem}", quote(name)));
         }
-        is_free
+        problem.is_none()
     });
+    if answer.form == StartForm::Run && args.on.machine().is_none() {
+        answer.launch.env.extend(trusted_root()?);
+    }
     let settings = args.client.settings(&answer.launch).map_err(|error| {
         let help = (answer.form != StartForm::Run).then_some(INDIRECT);
         let message = format!("there are no settings of {} for {}: {error}", args.agent.id, args.client.title);
@@ -308,6 +312,13 @@ fn start_package(
     AgentCommand::from_package(id, name, &distribution).map(Ok)
 }
 
+/// The variable that names the trusted authorities, which an editor may not have.
+fn trusted_root() -> Result<Option<(String, String)>, Failure> {
+    let Some(named) = env::var_os(provenance::VARIABLE).filter(|path| !path.is_empty()) else { return Ok(None) };
+    let path = in_settings(Path::new(&named))?;
+    Ok(Some((provenance::VARIABLE.to_owned(), path)))
+}
+
 fn program_settings(
     id: &str,
     name: &str,
@@ -442,9 +453,56 @@ fn notes(args: &Args, answer: &SettingsText) -> Vec<String> {
     notes
 }
 
+/// Members of `config`.
+#[derive(Debug, Serialize)]
+struct ConfigDocument<'a> {
+    /// The id of the client.
+    client: &'a str,
+    /// The id of the agent.
+    id: &'a str,
+    /// The display name of the agent.
+    name: &'a str,
+    /// The version that the settings start today, if known.
+    version: Option<&'a str>,
+    /// Whether the agent is installed.
+    installed: bool,
+    /// The language that the settings are written in.
+    language: &'a str,
+    /// The absolute path of the file that the settings belong in, if it is known.
+    file: Option<String>,
+    /// The settings: the value to merge into a file of JSON, else text.
+    settings: Value,
+    /// What the settings start: `program`, `package` or `run`.
+    starts: &'static str,
+    /// The program that the settings start.
+    program: &'a str,
+    /// The arguments of the program.
+    args: &'a [String],
+    /// The environment variables that the settings set.
+    env: Map<String, Value>,
+    /// The index, if one could be read.
+    index: Option<IndexOrigin>,
+    /// The change of the editor's file, if it was to be edited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    edit: Option<EditDocument>,
+}
+
+/// The change of an editor's file.
+#[derive(Debug, Serialize)]
+struct EditDocument {
+    /// The path of the file, with links followed.
+    path: String,
+    /// Whether it changes.
+    changed: bool,
+    /// Whether it was left as it is.
+    dry_run: bool,
+    /// The path of the copy of what it was.
+    backup: Option<String>,
+}
+
 fn document(args: &Args, answer: &SettingsText, settings: &str, change: Option<&SettingsChange<'_>>) -> String {
     let AgentCommand { name, program, args: arguments, env, .. } = &answer.launch;
-    let members = documents::Config {
+    let members = ConfigDocument {
         client: args.client.id,
         id: &args.agent.id,
         name,
@@ -465,7 +523,7 @@ fn document(args: &Args, answer: &SettingsText, settings: &str, change: Option<&
         args: arguments,
         env: env.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect(),
         index: answer.index.clone(),
-        edit: change.map(|change| documents::ConfigEdit {
+        edit: change.map(|change| EditDocument {
             path: change.edit.path.display().to_string(),
             changed: change.edit.is_change(),
             dry_run: change.is_dry_run,

@@ -6,7 +6,7 @@ use acp_registry::diff::{Agents, Changes, DiffAgent, Recalled, Updated, compare}
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::host::fs::{ReadError, read_bounded};
 use acp_registry::http::{AllowedHosts, Client};
-use acp_registry::index::{INDEX_LIMIT, IndexLocation};
+use acp_registry::index::{INDEX, INDEX_LIMIT, IndexLocation};
 use acp_registry::revocations::{REVOKED, REVOKED_LIMIT, Revocations};
 use acp_registry::text::{code_span, plural, printable, prose, shown};
 use acp_registry::versions::HeldVersion;
@@ -20,9 +20,6 @@ use crate::flags::network::settings;
 use crate::terminal::layout::Look;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
-
-/// The file name of the index in a published tree.
-const INDEX: &str = "registry.json";
 
 #[derive(Debug, clap::Args)]
 #[command(

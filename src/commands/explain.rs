@@ -3,8 +3,10 @@
 use acp_registry::check::{Example, RULES, Rule, UnknownRule, find};
 use acp_registry::examination::{self, CHECKS, Check, Level};
 use acp_registry::text::{nearest, printable};
+use serde::Serialize;
 
-use crate::documents::{CheckExplanation, Document, Explanation};
+use crate::commands::rules::{CheckBrief, RuleBrief};
+use crate::documents::Document;
 use crate::flags::candidates;
 use crate::flags::global::FormatArgs;
 use crate::terminal::markdown::terminal;
@@ -109,6 +111,73 @@ fn example(example: Example) -> String {
         format!("`{name}`\n\n```{kind}\n{text}\n```")
     });
     parts.collect::<Vec<_>>().join("\n\n")
+}
+
+/// Members of `explain` for a rule.
+#[derive(Debug, Serialize)]
+struct Explanation {
+    #[serde(flatten)]
+    rule: RuleBrief,
+    why: &'static str,
+    fix: &'static str,
+    fails: Vec<ExampleFile>,
+    passes: Vec<ExampleFile>,
+}
+
+/// A file of an example.
+#[derive(Debug, Serialize)]
+struct ExampleFile {
+    file: &'static str,
+    text: String,
+}
+
+impl Explanation {
+    /// Explains a rule.
+    fn of(rule: &Rule) -> Self {
+        let files = |example: Example| {
+            let files = example.files().into_iter();
+            files.map(|(name, text)| ExampleFile { file: name, text }).collect()
+        };
+        Self {
+            rule: RuleBrief::of(rule),
+            why: rule.why,
+            fix: rule.fix,
+            fails: files(rule.fails),
+            passes: files(rule.passes),
+        }
+    }
+}
+
+/// Members of `explain` for a check.
+#[derive(Debug, Serialize)]
+struct CheckExplanation {
+    #[serde(flatten)]
+    check: CheckBrief,
+    why: &'static str,
+    fix: &'static str,
+    fails: [ExchangeFile; 1],
+    passes: [ExchangeFile; 1],
+}
+
+/// A recorded exchange, as a file.
+#[derive(Debug, Serialize)]
+struct ExchangeFile {
+    file: &'static str,
+    text: &'static str,
+}
+
+impl CheckExplanation {
+    /// Explains a check.
+    fn of(check: &Check) -> Self {
+        let exchange = |text| [ExchangeFile { file: "exchange.txt", text }];
+        Self {
+            check: CheckBrief::of(check),
+            why: check.why,
+            fix: check.fix,
+            fails: exchange(check.fails),
+            passes: exchange(check.passes),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use acp_registry::host::fs::temporary;
 use acp_registry::host::process::{self, Orphans, remove_abandoned};
+use acp_registry::ops::unremoved;
 
 use crate::terminal::ui::Ui;
 
@@ -14,9 +15,7 @@ pub(crate) fn clear(ui: &Ui) {
                 ui.detail(&format!("removed {}", path.display()));
                 removed += 1;
             }
-            Err(error) => {
-                ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
-            }
+            Err(error) => ui.warning(&unremoved(&error)),
         }
     }
     if removed > 0 {

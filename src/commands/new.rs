@@ -10,6 +10,7 @@ use acp_registry::failure::{Exit, Failure};
 use acp_registry::handshake::{FailReason, Verdict};
 use acp_registry::http::AllowedHosts;
 use acp_registry::manifest::{Distribution, NpmSpec, Platform, PypiSpec};
+use acp_registry::ops::unremoved;
 use acp_registry::registry::Registry;
 use acp_registry::scaffold::{
     self, Added, Addition, Draft, FILES, GithubSpec, NewOrigin, PATIENCE, Scaffolder, Todo, Ways,
@@ -213,7 +214,7 @@ fn try_ways(
         ui.warning(&format!("the agent had hidden processes, which were ended as well: {hidden}"));
     }
     if let Some(error) = &attempts.left {
-        ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
+        ui.warning(&unremoved(error));
     }
     Ok(Some(attempts))
 }

@@ -7,10 +7,11 @@ use std::time::Duration;
 use acp_registry::handshake::{FailReason, HandshakeOptions, Outcome, Verdict, check};
 use acp_registry::host::fs::{read_bounded, temporary, write_atomic};
 use acp_registry::host::process::{self, Environment, Isolation, LaunchSpec, Namespace, Network, Orphans};
+use acp_registry::ops::unremoved;
 use acp_registry::text::{plural, printable, quote};
 use acp_registry::verify::VerifyEvent;
 
-use crate::documents::{Document, ProbeDocument};
+use crate::documents::Document;
 use crate::flags::global::Global;
 use crate::flags::isolation::{self, NetworkKind, SandboxKind};
 use crate::flags::level::LevelArgs;
@@ -26,6 +27,7 @@ use crate::terminal::{layout, signals};
 use acp_registry::duration;
 use acp_registry::examination::{self, Examination, Exchange, Level, Recipe, Replayed};
 use acp_registry::failure::{Exit, Failure};
+use serde::Serialize;
 use std::{env, fs};
 
 #[derive(Debug, clap::Args)]
@@ -176,7 +178,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         outcome.handshake.warnings.push(format!("had hidden processes, which were ended as well: {hidden}"));
     }
     let left = examination.iter().flat_map(|examination| &examination.left);
-    outcome.left.iter().chain(left).for_each(|error| unremoved(error, ui));
+    outcome.left.iter().chain(left).for_each(|error| ui.warning(&unremoved(error)));
     files.write(ui, &mut |format, look| render(args, &outcome, examination.as_ref(), &name, (format, look)))?;
     if let Some(directory) = &args.failures {
         let written = write_failures(directory, examination.as_ref(), args, &name)?;
@@ -189,6 +191,17 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         ui.note("the whole command is one word here: write it without quotes");
     }
     Ok(if outcome.verdict == Verdict::Pass { Exit::Success } else { Exit::Findings })
+}
+
+/// Members of `probe`.
+#[derive(Debug, Serialize)]
+struct ProbeDocument<'a> {
+    /// The outcome of the handshake.
+    #[serde(flatten)]
+    outcome: &'a Outcome,
+    /// The results of its examination, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    examination: Option<&'a Examination>,
 }
 
 fn render(
@@ -222,10 +235,6 @@ fn render(
         Format::Github => github(&[agent()]),
         Format::Markdown => outcome::markdown(outcome, examination, name),
     }
-}
-
-fn unremoved(error: &str, ui: &Ui) {
-    ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
 }
 
 /// Writes what was written in each failed check, one file each, and returns their number.
@@ -291,7 +300,7 @@ fn replay(args: &Args, exchange: &Exchange, recipe: &Recipe, global: &Global, ui
     orphans.map(Orphans::end);
     let Replayed { exit, stderr, left } = replayed??;
     if let Some(error) = left {
-        unremoved(&error, ui);
+        ui.warning(&unremoved(&error));
     }
     if let Some(failure) = unshown {
         return Err(failure);

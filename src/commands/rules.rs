@@ -1,10 +1,11 @@
 //! `acp-registry rules`
 
-use acp_registry::check::RULES;
-use acp_registry::examination::CHECKS;
+use acp_registry::check::{RULES, Rule};
+use acp_registry::examination::{self, CHECKS, Check, Force};
 use acp_registry::finding::Level;
+use serde::Serialize;
 
-use crate::documents::{Checks, Document, Rules};
+use crate::documents::Document;
 use crate::flags::global::FormatArgs;
 use crate::terminal::table::{Columns, Last, table};
 use crate::terminal::ui::Ui;
@@ -52,4 +53,60 @@ fn checks(args: &Args, ui: &Ui) -> String {
         &rows,
         ui.look(),
     )
+}
+
+/// Members of `rules`.
+#[derive(Debug, Serialize)]
+struct Rules {
+    rules: Vec<RuleBrief>,
+}
+
+/// A rule with its level and summary.
+#[derive(Debug, Serialize)]
+pub(crate) struct RuleBrief {
+    rule: &'static str,
+    level: &'static str,
+    summary: &'static str,
+}
+
+impl Rules {
+    /// Lists the rules.
+    fn of(rules: &[&'static Rule]) -> Self {
+        Self { rules: rules.iter().map(|rule| RuleBrief::of(rule)).collect() }
+    }
+}
+
+impl RuleBrief {
+    pub(crate) fn of(rule: &Rule) -> Self {
+        Self { rule: rule.name, level: rule.level.as_str(), summary: rule.summary }
+    }
+}
+
+/// Members of `rules --examination`.
+#[derive(Debug, Serialize)]
+struct Checks {
+    checks: Vec<CheckBrief>,
+}
+
+/// A check with its summary.
+#[derive(Debug, Serialize)]
+pub(crate) struct CheckBrief {
+    check: &'static str,
+    level: examination::Level,
+    force: Force,
+    spec: &'static str,
+    summary: &'static str,
+}
+
+impl Checks {
+    /// Lists the checks.
+    fn of(checks: &[&Check]) -> Self {
+        Self { checks: checks.iter().map(|check| CheckBrief::of(check)).collect() }
+    }
+}
+
+impl CheckBrief {
+    pub(crate) fn of(check: &Check) -> Self {
+        Self { check: check.id, level: check.level, force: check.force, spec: check.spec, summary: check.summary }
+    }
 }

@@ -13,6 +13,7 @@ use acp_registry::host::fs::temporary;
 use acp_registry::host::process::{self, Environment, Orphans};
 use acp_registry::http::{AllowedHosts, Client};
 use acp_registry::manifest::Manifest;
+use acp_registry::ops::unremoved;
 use acp_registry::registry::Registry;
 use acp_registry::verify::{Job, Machine, Row, StartOptions, Task, Verified, Verifier, usual_jobs};
 
@@ -154,7 +155,7 @@ pub(crate) fn run(
     progress.clear();
     let result = result?;
     for error in result.rows.iter().filter_map(|row| row.left.as_ref()) {
-        ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
+        ui.warning(&unremoved(error));
     }
     let unwatched: Vec<&String> = result.rows.iter().filter_map(|row| row.unwatched.as_ref()).collect();
     if let Some(cause) = unwatched.first() {
@@ -168,7 +169,7 @@ pub(crate) fn run(
     }
     let left = result.rows.iter().filter_map(Row::examination).flat_map(|examination| &examination.left);
     for error in left {
-        ui.warning(&format!("a temporary directory could not be removed; remove it by hand: {error}"));
+        ui.warning(&unremoved(error));
     }
     Ok(result)
 }

@@ -99,20 +99,14 @@ impl SessionArgs {
 
     /// The flags that select the same index and agents for a process with another environment and working directory.
     pub(crate) fn flags(&self) -> Result<Vec<String>, Failure> {
-        let absolute = |path: &Path| {
-            let path = std::path::absolute(path).map_err(PathError::at(path))?;
-            let text = path.to_str().map(ToOwned::to_owned);
-            text.ok_or_else(|| Failure::unable(format!("{} is not Unicode, which settings must be", path.display())))
-        };
         let mut flags = match self.named_index() {
-            Some(IndexLocation::Path(path)) => vec!["--index".to_owned(), absolute(&path)?],
+            Some(IndexLocation::Path(path)) => vec!["--index".to_owned(), in_settings(&path)?],
             named => address_flags(named)?,
         };
         if let Some(root) = self.named_root() {
-            flags.extend(["--root".to_owned(), absolute(&root)?]);
+            flags.extend(["--root".to_owned(), in_settings(&root)?]);
         }
-        flags.extend(self.trust_root.then(|| "--trust-root".to_owned()));
-        Ok([flags, self.trust_flags()].concat())
+        Ok([flags, self.trust_flags()?].concat())
     }
 
     /// The flags that select the same index for a process on another machine. `--root` names a directory of this one.
@@ -124,15 +118,26 @@ impl SessionArgs {
                 .help("name with --index the address of an index that the other machine can reach"));
         }
         let refresh = self.refresh.then(|| "--refresh".to_owned());
-        Ok([address_flags(named)?, self.trust_flags(), Vec::from_iter(refresh)].concat())
+        let platform = self.platform.map(|platform| format!("--platform={platform}"));
+        let wait = self.wait.map(|limit| format!("--wait={}s", limit.as_secs_f64()));
+        let more = refresh.into_iter().chain(platform).chain(wait).collect();
+        Ok([address_flags(named)?, self.trust_flags()?, more].concat())
     }
 
-    fn trust_flags(&self) -> Vec<String> {
-        let offline = self.offline.then(|| "--offline".to_owned());
-        let signer = self.signer.iter().flat_map(|key| ["--signer".to_owned(), key.to_string()]);
+    /// The flags about what is trusted, also if the environment states it: another process may have another one.
+    fn trust_flags(&self) -> Result<Vec<String>, Failure> {
+        let given = flags([("--offline", self.offline), ("--trust-root", self.trust_root)]);
+        let signer = signer(self.signer)?.into_iter().flat_map(|key| ["--signer".to_owned(), key.to_string()]);
         let allowed = self.allow_revoked.iter().flat_map(|named| ["--allow-revoked".to_owned(), named.to_string()]);
-        offline.into_iter().chain(signer).chain(allowed).collect()
+        Ok(given.chain(signer).chain(allowed).collect())
     }
+}
+
+/// A path for a process with another working directory.
+pub(crate) fn in_settings(path: &Path) -> Result<String, Failure> {
+    let path = std::path::absolute(path).map_err(PathError::at(path))?;
+    let text = path.to_str().map(ToOwned::to_owned);
+    text.ok_or_else(|| Failure::unable(format!("{} is not Unicode, which settings must be", path.display())))
 }
 
 /// The flags that select an index by its address.

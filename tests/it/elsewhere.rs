@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use crate::agent::left_with;
 use crate::earlier_versions;
 use crate::people::{People, packed};
+use crate::signed;
 use crate::support::{PROGRAM, Run, skipped, wait_until};
 
 const SSHD: &str = "/usr/sbin/sshd";
@@ -550,6 +551,8 @@ fn agents_are_installed_and_updated_there() {
     assert_eq!((code, &wrong["error"]["code"]), (2, &json!("unknown_agent")), "{wrong}");
     let run = there.run(&["install", "a", "--lock", "x.lock", "--on", "ssh:box"]);
     assert!(run.code == 2 && run.stderr.contains("cannot be used with"), "{}", run.stderr);
+    let (code, wrong) = document(&["install", "b", "--platform", "windows-x86_64"]);
+    assert_eq!((code, &wrong["error"]["code"]), (2, &json!("unsupported_platform")), "{wrong}");
     // What only pretends to be this program is not believed, and cannot paint.
     fs::remove_file(people.env.path("there/stubs/acp-registry")).unwrap();
     let script = format!(
@@ -561,6 +564,34 @@ fn agents_are_installed_and_updated_there() {
     assert_eq!(there.run(&["update", "--on", "ssh:box"]).stdout, "\\u{1b}[1m\n");
     let run = there.run(&["update", "--on", "ssh:box", "--json"]);
     assert!(run.code == 3 && run.stderr.contains("has not written a JSON document"), "{}", run.stderr);
+}
+
+/// The other machine does not know the registry yet.
+#[test]
+fn the_signer_that_a_variable_names_here_is_the_one_that_counts_there() {
+    let Some(there) = Box::with_program("the_signer_that_a_variable_names_here") else { return };
+    there.people.publish(&[there.people.agent("a", "1.0.0")]);
+    let run = |words: &[&str]| {
+        let mut command = there.command(&[words, &["a", "--on", "ssh:box"]].concat());
+        let run = Run::of(command.env("ACP_REGISTRY_SIGNER", signed::public(0).to_string()));
+        assert!(run.code == 4 && run.stderr.contains("is not signed"), "{words:?} {}: {}", run.code, run.stderr);
+    };
+    run(&["run"]);
+    run(&["install"]);
+    assert!(!there.people.env.path("there/.local/share/acp-registry/agents").exists());
+}
+
+#[test]
+fn a_directory_that_others_can_change_there_is_used_if_that_is_wanted() {
+    let Some(there) = Box::with_program("a_directory_that_others_can_change_there") else { return };
+    there.people.publish(&[there.people.agent("a", "1.0.0")]);
+    assert_eq!(there.run(&["run", "a", "--on", "ssh:box"]).code, 0);
+    let agents = there.people.env.path("there/.local/share/acp-registry/agents");
+    fs::set_permissions(&agents, fs::Permissions::from_mode(0o777)).unwrap();
+    let run = there.run(&["run", "a", "--on", "ssh:box"]);
+    assert!(run.code == 4 && run.stderr.contains("--trust-root"), "{} {}", run.code, run.stderr);
+    let run = there.run(&["run", "a", "--on", "ssh:box", "--trust-root", "--wait", "1.5s"]);
+    assert_eq!((run.code, &*run.stdout), (0, "a-1.0.0 acp\n"), "{}", run.stderr);
 }
 
 #[test]

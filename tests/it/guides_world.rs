@@ -14,8 +14,8 @@ use crate::agent::fake_agent;
 use crate::archives::{gz, sha256, tar};
 use crate::guides::NOT_RUN;
 use crate::people::{People, entry, host};
+use crate::s3::{Moto, bucket};
 use crate::server::{not_found, ok, write};
-use crate::store::{Moto, bucket};
 use crate::support::{PROGRAM, Run, missing};
 
 /// Documents that show the output of real agents, which are not available here.

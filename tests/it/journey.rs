@@ -5,8 +5,8 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::real::{is_there, people};
+use crate::s3::{Moto, ask, bucket};
 use crate::server::Server;
-use crate::store::{Moto, ask, bucket};
 use crate::support::{Env, PROGRAM, Run, missing};
 
 /// The program, run in the directory of the new registry.

@@ -34,8 +34,8 @@ mod completions;
 mod contract;
 mod corpus;
 mod damage;
+mod damage_packages;
 mod damage_records;
-mod dependencies;
 mod diff;
 mod docs;
 #[cfg(unix)]
@@ -77,7 +77,6 @@ mod login;
 #[cfg(unix)]
 mod login_terminal;
 mod long_history;
-mod machine;
 #[cfg(target_os = "linux")]
 mod memory;
 mod merge;
@@ -160,6 +159,8 @@ mod rpc_agents;
 mod rules;
 #[cfg(unix)]
 mod runtimes;
+#[cfg(all(unix, feature = "world"))]
+mod s3;
 #[cfg(unix)]
 mod sandbox;
 mod search;
@@ -168,6 +169,7 @@ mod server;
 mod settings;
 #[cfg(unix)]
 mod setup;
+mod short_path;
 mod signed;
 mod site;
 mod site_budgets;
@@ -180,8 +182,6 @@ mod site_setup;
 mod snippets;
 #[cfg(all(unix, feature = "world"))]
 mod steady;
-#[cfg(all(unix, feature = "world"))]
-mod store;
 mod support;
 mod tampering;
 mod terminal;

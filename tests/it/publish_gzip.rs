@@ -7,8 +7,8 @@ use acp_registry::digest::Sha256;
 use serde_json::Value;
 
 use crate::publish::{build, changed};
+use crate::s3::{Fate, KEY, Moto, ask, bucket, forward, keys, proxy, publish, report, send_with};
 use crate::server::Server;
-use crate::store::{Fate, KEY, Moto, ask, bucket, forward, keys, proxy, publish, report, send_with};
 use crate::support::{Env, Run, manifest, tree};
 
 const FLAGS: [&str; 2] = ["--gzip-assets", "--gzip-documents"];

@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use crate::publish::{build, changed, large};
 use crate::publish_reader::ending;
+use crate::s3::{Fate, Moto, ask, bucket, forward, keys, proxy, publish, report};
 use crate::server::Server;
-use crate::store::{Fate, Moto, ask, bucket, forward, keys, proxy, publish, report};
 use crate::support::{Env, ICON, Run, manifest, tree};
 
 /// The keys written below a folder of a bucket, in the order of the requests.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use crate::publish_reader::{dangling, missed_during, trees};
-use crate::store::{Fate, Moto, ask, bucket, keys, proxy, publish, report};
+use crate::s3::{Fate, Moto, ask, bucket, keys, proxy, publish, report};
 use crate::support::{Env, tree};
 
 /// How a publisher is stopped.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::publish::changed;
 use crate::publish_reader::{dangling_from, missed_during};
-use crate::store::{Fate, Moto, ask, bucket, keys, proxy, publish, report, send};
+use crate::s3::{Fate, Moto, ask, bucket, keys, proxy, publish, report, send};
 use crate::support::{Env, ICON, Run, manifest, tree};
 
 const BASE: &str = "https://h.example/latest/";

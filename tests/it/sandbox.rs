@@ -1,4 +1,4 @@
-//! Agents inside a sandbox, and inside that of somebody else.
+//! Agents in a sandbox: that of `run --sandbox`, and another program that `run --wrap` names.
 
 use std::fs;
 use std::process::Command;

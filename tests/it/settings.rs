@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 
 use crate::archives::{gz, sha256, tar};
 use crate::people::{AGENT, CMD, People, entry, host};
+use crate::signed;
 use crate::snippets::{TEXTS, read_by_emacs, read_by_lua, read_by_python, read_by_shell};
+use crate::support::Run;
 
 const CLIENTS: [&str; 11] = [
     "zed", "jetbrains", "codecompanion", "avante", "emacs", "vscode", "obsidian", "qtcreator", "jupyter", "acpx", "cli",
@@ -107,6 +109,25 @@ fn changes_at_the_same_time_are_all_made() {
     assert_eq!(text["agent_servers"].as_object().unwrap().len(), 4, "{text}");
     let left = fs::read_dir(people.env.path(".")).unwrap().map(|file| file.unwrap().file_name());
     assert!(!left.into_iter().any(|name| name.to_string_lossy().ends_with("-lock")));
+}
+
+/// An editor starts programs with other variables than a shell.
+#[test]
+fn settings_state_what_variables_say_about_trust() {
+    let people = people(&["--acp"]);
+    // A registry whose signer is named must be signed, unless nothing is read from it.
+    assert_eq!(people.run(&["install", "own", "--no-check"]).code, 0);
+    let signer = signed::public(0).to_string();
+    let mut command = people.command(&["config", "zed", "own"]);
+    command.env("ACP_REGISTRY_SIGNER", &signer).env("ACP_REGISTRY_TRUSTED_ROOT", "roots.json");
+    let run = Run::of(command.current_dir(people.env.path(".")));
+    assert!(run.code == 0 && !run.stderr.contains("left out"), "{} {}", run.code, run.stderr);
+    let settings: Value = serde_json::from_str(&run.stdout).unwrap();
+    let server = &settings["agent_servers"]["own"];
+    let words: Vec<&str> = server["args"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert!(words.windows(2).any(|pair| pair == ["--signer", &signer]), "{words:?}");
+    let path = people.env.path(".").canonicalize().unwrap().join("roots.json");
+    assert_eq!(server["env"]["ACP_REGISTRY_TRUSTED_ROOT"], json!(path));
 }
 
 /// The editor's file is read back as the editor reads it: JSON, once the comments are gone.
@@ -273,7 +294,7 @@ fn settings_start_agents_by_this_program_unless_that_is_not_wanted() {
     let mut command = std::process::Command::new(document["program"].as_str().unwrap());
     crate::support::scrub(&mut command);
     command.args(arguments).env("HOME", people.env.path("home")).current_dir("/");
-    let run = crate::support::Run::of(&mut command);
+    let run = Run::of(&mut command);
     assert_eq!((run.code, people.root().join("agents/own").is_dir()), (0, true), "{}", run.stderr);
 }
 
@@ -335,13 +356,13 @@ fn a_name_in_the_path_is_printed_rather_than_what_it_is_a_link_to() {
     let link = folder.join("acp-registry");
     std::os::unix::fs::symlink(crate::support::PROGRAM, &link).unwrap();
     let mut command = people.command(&["config", "cli", "own", "--json"]);
-    let run = crate::support::Run::of(command.env("PATH", &folder));
+    let run = Run::of(command.env("PATH", &folder));
     let document: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(document["program"].as_str(), link.to_str(), "{}", run.stderr);
     // Another program with that name is not used.
     fs::remove_file(&link).unwrap();
     fs::copy("/bin/sh", &link).unwrap();
-    let run = crate::support::Run::of(&mut command);
+    let run = Run::of(&mut command);
     let document: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(document["program"].as_str(), Some(crate::support::PROGRAM), "{}", run.stderr);
 }

@@ -32,7 +32,7 @@ fn secret(key: usize) -> SecretKey {
     KEYS[key].parse().unwrap()
 }
 
-fn public(key: usize) -> PublicKey {
+pub(crate) fn public(key: usize) -> PublicKey {
     secret(key).public()
 }
 

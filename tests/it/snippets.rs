@@ -1,4 +1,4 @@
-//! Settings for editors, read back by the editor's own language.
+//! Reads settings back in the language of an editor, for other tests, and tests hostile names in them.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};

@@ -102,7 +102,7 @@ impl DiagnosedAgent {
     /// Whether a changed file may be why it failed. Only the sizes of a package's files are known, so that a change may
     /// go unnoticed; the digests of an archive's files show every change.
     #[must_use]
-    pub fn may_miss_files(&self) -> bool {
+    pub(crate) fn may_miss_files(&self) -> bool {
         let reason = self.handshake.as_ref().and_then(|outcome| outcome.reason);
         let is_package = self.startable.as_ref().is_some_and(|version| version.receipt.source.kind() != Kind::Binary);
         let of_files =
@@ -111,7 +111,7 @@ impl DiagnosedAgent {
     }
 
     /// Replaces remedies that would repeat a repair that has failed.
-    pub fn repair_has_failed(&mut self, help: Option<&str>) {
+    pub(crate) fn repair_has_failed(&mut self, help: Option<&str>) {
         let command = repair_command(&self.id);
         for check in self.checks.iter_mut().filter(|check| check.status == CheckStatus::Error) {
             if check.help.as_ref().is_some_and(|given| given.contains(&command)) {
@@ -150,7 +150,7 @@ pub fn surroundings(store: &Store, environment: &Environment, temporary: &Path) 
 
 /// Whether agents can be started on this machine, according to the checks of [`surroundings`].
 #[must_use]
-pub fn can_start(checks: &[Diagnosis]) -> bool {
+pub(crate) fn can_start(checks: &[Diagnosis]) -> bool {
     checks.iter().all(|check| check.name != TEMPORARY || check.status < CheckStatus::Error)
 }
 

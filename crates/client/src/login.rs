@@ -2,8 +2,8 @@
 //!
 //! * [`SignInResult`]: its result, with its JSON form
 //! * [`SignInResult::sign_in`], [`SignInResult::sign_out`], [`SignInResult::look`]: the requests to an agent in a conversation
-//! * [`SignInResult::ask_for_variables`]: which variables the person sets
-//! * [`in_terminal`]: how the agent's program is started in a terminal
+//! * `SignInResult::ask_for_variables`: which variables the person sets
+//! * `in_terminal`: how the agent's program is started in a terminal
 //!
 //! Everything that an agent says is checked by [`way`](acp_registry_protocol::handshake::AuthMethod::way) before it
 //! comes here.
@@ -40,7 +40,7 @@ fn shown(command: &str) -> String {
 ///
 /// # Errors
 /// [`Stranger`]
-pub fn in_terminal(version: &Version, start: Start, way: TerminalWay) -> Result<Start, Stranger> {
+pub(crate) fn in_terminal(version: &Version, start: Start, way: TerminalWay) -> Result<Start, Stranger> {
     let Start { program, mut args, mut env, beside } = start;
     let TerminalWay { command, args: mut more, env: variables } = way;
     if let Some(command) = command {
@@ -168,7 +168,7 @@ impl SignInResult {
     }
 
     /// Notes which variables the person sets. Returns whether all required ones have a value.
-    pub fn ask_for_variables(
+    pub(crate) fn ask_for_variables(
         &mut self,
         variables: Vec<Variable>,
         link: Option<Url>,
@@ -228,7 +228,7 @@ impl SignInResult {
 
     /// Asks the agent for a session before the person signs in: one that it opens anyway proves nothing later. Returns its
     /// answer, if it has sessions.
-    pub async fn look_before(&mut self, conversation: &mut Conversation, limit: Duration) -> Option<Probe> {
+    pub(crate) async fn look_before(&mut self, conversation: &mut Conversation, limit: Duration) -> Option<Probe> {
         if !conversation.handshake().features.has("session") {
             return None;
         }

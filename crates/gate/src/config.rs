@@ -16,6 +16,7 @@ use acp_registry_http as http;
 use acp_registry_plan::closure::sha512;
 use acp_registry_plan::duration;
 use acp_registry_plan::failure::{Code, Failure};
+use acp_registry_plan::index::INDEX;
 use acp_registry_plan::manifest::{Channel, NpmSpec, Pin};
 use acp_registry_plan::text::{nearest, quote};
 use acp_registry_plan::timestamp::date;
@@ -327,7 +328,7 @@ impl Config {
 
     /// The published views: those of the configuration, or `registry.json` alone if there are none.
     pub fn views(&self) -> Vec<View> {
-        if self.views.is_empty() { vec![View::named("registry.json")] } else { self.views.clone() }
+        if self.views.is_empty() { vec![View::named(INDEX)] } else { self.views.clone() }
     }
 
     /// The feed configured for this agent and channel.
@@ -369,8 +370,8 @@ impl Config {
                 return Err(format!("two views have the file name {:?}; each needs its own", view.file));
             }
         }
-        if !self.views.is_empty() && !self.views.iter().any(|view| view.file == "registry.json") {
-            return Err("one view must have the file name \"registry.json\", which clients read".to_owned());
+        if !self.views.is_empty() && !self.views.iter().any(|view| view.file == INDEX) {
+            return Err(format!("one view must have the file name {INDEX:?}, which clients read"));
         }
         let views = self.views();
         for (id, hold) in &self.hold {

@@ -52,7 +52,7 @@ pub struct Proposer<'a> {
 
 /// An update to propose.
 #[derive(Debug)]
-pub struct ProposedUpdate<'a> {
+struct ProposedUpdate<'a> {
     /// Name of the agent's folder.
     pub id: &'a str,
     /// The update.
@@ -143,7 +143,7 @@ impl Proposer<'_> {
     /// # Errors
     /// Returns [`Error`] if branches or pull requests cannot be listed. Errors of single agents are in their
     /// [`Proposal`].
-    pub async fn propose(
+    async fn propose(
         &self,
         wanted: &[ProposedUpdate<'_>],
         settled: &[(String, Channel)],

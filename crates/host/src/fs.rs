@@ -6,6 +6,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use acp_registry_plan::digest::{Hasher, Sha256};
 use acp_registry_plan::failure::Failure;
 
 #[cfg(target_os = "linux")]
@@ -161,6 +162,21 @@ pub fn files_below(directory: &Path) -> Result<Vec<(PathBuf, u64)>, PathError> {
         }
     }
     Ok(files)
+}
+
+/// Computes the digest of a file, from its current position to its end.
+///
+/// # Errors
+/// Returns an error if the file cannot be read.
+pub fn digest(mut file: &File) -> io::Result<Sha256> {
+    let mut hasher = Hasher::default();
+    let mut buffer = vec![0; 1 << 17];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hasher.finish()),
+            count => hasher.update(&buffer[..count]),
+        }
+    }
 }
 
 /// Why a file could not be read.
@@ -762,7 +778,18 @@ fn rename_twice(new: &Path, target: &Path) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Seek as _, SeekFrom};
+
     use super::*;
+
+    #[test]
+    fn a_file_has_the_digest_of_its_rest() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"something").unwrap();
+        assert_eq!(digest(&file).unwrap(), Sha256::of(""));
+        file.seek(SeekFrom::Start(4)).unwrap();
+        assert_eq!(digest(&file).unwrap(), Sha256::of("thing"));
+    }
 
     #[test]
     fn an_empty_variable_names_no_directory() {

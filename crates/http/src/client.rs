@@ -57,7 +57,7 @@ struct Pair {
     open: reqwest::Client,
 }
 
-/// A request.
+/// What is sent to one address, again after each redirect.
 #[derive(Debug, Clone)]
 pub(super) struct Request<'a> {
     pub(super) method: Method,

@@ -1,8 +1,6 @@
-//! SHA-256 of bytes and files.
+//! SHA-256 of bytes.
 
 use std::fmt;
-use std::fs::File;
-use std::io::{self, Read as _};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -23,21 +21,6 @@ impl Sha256 {
     #[must_use]
     pub fn of(bytes: impl AsRef<[u8]>) -> Self {
         Self(sha2::Sha256::digest(bytes).into())
-    }
-
-    /// Computes the digest of a file, from its current position to its end.
-    ///
-    /// # Errors
-    /// Returns an error if the file cannot be read.
-    pub fn read(mut file: &File) -> io::Result<Self> {
-        let mut hasher = Hasher::default();
-        let mut buffer = vec![0; 1 << 17];
-        loop {
-            match file.read(&mut buffer)? {
-                0 => return Ok(hasher.finish()),
-                count => hasher.update(&buffer[..count]),
-            }
-        }
     }
 
     /// The 32 bytes.
@@ -124,8 +107,6 @@ impl PartialEq<str> for Sha256 {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Seek as _, SeekFrom, Write as _};
-
     use super::*;
 
     const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -143,15 +124,10 @@ mod tests {
     }
 
     #[test]
-    fn pieces_and_files_have_the_digest_of_the_whole() {
+    fn pieces_have_the_digest_of_the_whole() {
         let mut hasher = Hasher::default();
         hasher.update("some");
         hasher.update("thing");
         assert_eq!(hasher.finish(), Sha256::of("something"));
-        let mut file = tempfile::tempfile().unwrap();
-        file.write_all(b"something").unwrap();
-        assert_eq!(Sha256::read(&file).unwrap(), Sha256::of(""));
-        file.seek(SeekFrom::Start(4)).unwrap();
-        assert_eq!(Sha256::read(&file).unwrap(), Sha256::of("thing"));
     }
 }

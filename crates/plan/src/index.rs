@@ -78,6 +78,9 @@ impl From<Missing> for Failure {
     }
 }
 
+/// The file name of the index with all agents in a published tree.
+pub const INDEX: &str = "registry.json";
+
 /// The largest index that is read, in bytes.
 pub const INDEX_LIMIT: u64 = 64 << 20;
 

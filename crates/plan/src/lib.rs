@@ -1,9 +1,7 @@
 //! Manifests, indexes and plans: everything about an agent that can be decided without files, network or processes.
 //!
-//! Nothing here opens a file or a connection, or starts a program, so that it also runs as WebAssembly. Two functions
-//! are only for callers that have a machine, and no other function here calls them:
-//! [`Timestamp::now`](timestamp::Timestamp::now) asks the clock, and [`Sha256::read`](digest::Sha256::read) reads a file
-//! that the caller has opened.
+//! Nothing here opens a file or a connection, or starts a program, so that it also runs as WebAssembly. Only
+//! [`Timestamp::now`](timestamp::Timestamp::now), for callers that have a machine, asks the clock.
 //!
 //! | module | what it does |
 //! |---|---|
@@ -13,7 +11,7 @@
 //! | [`closure`] | a package with all that it needs, each with its digest; which of them a machine needs |
 //! | [`documents`] | the JSON documents that describe an index and a plan |
 //! | [`duration`] | durations in flags and configurations |
-//! | [`digest`] | SHA-256 of bytes and files |
+//! | [`digest`] | SHA-256 of bytes |
 //! | [`entries`] | `entries.json`: how one agent of a published tree is found without the index |
 //! | [`failure`] | how every error is reported: a stable code, the message, one remedy |
 //! | [`json`] | writes JSON, and parses untrusted JSON within limits |

@@ -79,7 +79,7 @@ pub struct AgentSpec {
 
 /// A text that names no agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("ID or ID@VERSION is wanted")]
+#[error("expected ID or ID@VERSION")]
 pub struct WrongName;
 
 impl AgentSpec {
@@ -301,7 +301,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All kinds, in the order in which they are tried and shown.
+    /// All kinds, in the order in which they are shown.
     pub const ALL: [Self; 3] = [Self::Npx, Self::Uvx, Self::Binary];
 
     /// The key in the manifest.
@@ -674,7 +674,7 @@ pub fn resolve(offers: &[Offer], wanted: &PlanOptions, host: &Host) -> Result<Pl
     let Some((kind, source)) = made.into_iter().find(|(kind, _)| host.lacks(*kind).is_none()) else {
         return Err(Error::MissingRuntime { id: id.to_string(), lacking });
     };
-    let is_bad = |(name, value): &&(String, String)| env_name::problem(name).is_some() || value.contains('\0');
+    let is_bad = |(name, value): &&(String, String)| env_name::problem_with_value(name, value).is_some();
     if let Some((name, _)) = source.variables().iter().find(is_bad) {
         return Err(Error::ReservedVariable { id: id.to_string(), name: name.clone() });
     }

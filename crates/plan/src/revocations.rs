@@ -214,7 +214,7 @@ enum Comparison {
 /// The text is no set of versions.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} is neither a version nor a range", quote(.0))]
-pub struct WrongVersions(String);
+pub struct WrongVersionSet(String);
 
 impl Default for VersionSet {
     /// All versions.
@@ -224,15 +224,15 @@ impl Default for VersionSet {
 }
 
 impl FromStr for VersionSet {
-    type Err = WrongVersions;
+    type Err = WrongVersionSet;
 
-    fn from_str(text: &str) -> Result<Self, WrongVersions> {
+    fn from_str(text: &str) -> Result<Self, WrongVersionSet> {
         let mut alternatives = Vec::new();
         for part in text.split("||") {
             let words = words(part);
             let conditions = words.iter().map(|word| Condition::parse(word)).collect::<Result<Alternative, _>>()?;
             match conditions.as_slice() {
-                [] => return Err(WrongVersions(text.to_owned())),
+                [] => return Err(WrongVersionSet(text.to_owned())),
                 // Several versions are a list, since none is equal to two.
                 several if several.iter().all(|one| matches!(one, Condition::Is(_))) => {
                     alternatives.extend(conditions.into_iter().map(|one| vec![one]));
@@ -257,8 +257,8 @@ fn words(text: &str) -> Vec<String> {
 }
 
 impl Condition {
-    fn parse(word: &str) -> Result<Self, WrongVersions> {
-        let wrong = || WrongVersions(word.to_owned());
+    fn parse(word: &str) -> Result<Self, WrongVersionSet> {
+        let wrong = || WrongVersionSet(word.to_owned());
         let compared = |version: &str, comparison| {
             let version = Version::parse_loose(version.trim_start_matches('v')).ok_or_else(wrong)?;
             Ok(Self::Compares(comparison, version))

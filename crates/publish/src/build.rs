@@ -18,6 +18,7 @@ use acp_registry_gate::verify::Snapshot;
 use acp_registry_host::fs::read_bounded;
 use acp_registry_http::{Client, Problem, Settings};
 use acp_registry_plan::failure::Failure;
+use acp_registry_plan::index::INDEX;
 use acp_registry_plan::timestamp::{Timestamp, today};
 use tokio::runtime::Runtime;
 use url::Url;
@@ -25,7 +26,7 @@ use url::Url;
 use crate::diff;
 use crate::history::{EarlierManifests, Extent, History};
 use crate::site::{self, Catalog, Known, SiteError};
-use crate::tree::{self, BuildError, Built, INDEX, PublishedError, PublishedTree, RenderError, Tree, TreeDirectory};
+use crate::tree::{self, BuildError, Built, PublishedError, PublishedTree, RenderError, Tree, TreeDirectory};
 
 /// What to build, and how.
 pub struct BuildRequest<'a> {
@@ -182,8 +183,8 @@ impl Documents {
             return Ok(());
         }
         let failed = |file, error: &dyn Display| Error::History { file, message: error.to_string() };
-        let Some(before) = earlier.tree.read("registry.json")? else { return Ok(()) };
-        let before = diff::Agents::parse(&before).map_err(|error| failed("registry.json", &error))?;
+        let Some(before) = earlier.tree.read(INDEX)? else { return Ok(()) };
+        let before = diff::Agents::parse(&before).map_err(|error| failed(INDEX, &error))?;
         let now = diff::Agents::parse(index).map_err(Error::Index)?;
         let told = earlier.tree.read("history.json")?.map(|bytes| History::parse(&bytes)).transpose();
         let told = told.map_err(|error| failed("history.json", &error))?;

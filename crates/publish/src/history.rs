@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
+use acp_registry_client::registry::MANIFEST_LIMIT;
 use acp_registry_host::git::{self, Cut, FileChange, Log};
 use acp_registry_plan::json::{self, List, Object};
 use acp_registry_plan::manifest::AgentId;
@@ -300,9 +301,6 @@ fn event(part: &RawValue) -> Result<HistoryEvent, String> {
         kind,
     })
 }
-
-/// The largest manifest that is read, in bytes.
-const MANIFEST_LIMIT: u64 = 1 << 20;
 
 /// The maximum length of name and version together, in bytes, because those of all commits are in memory at once.
 /// Manifests with longer ones are ignored.

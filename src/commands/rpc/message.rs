@@ -7,7 +7,7 @@ use acp_registry::failure::Failure;
 use acp_registry::json;
 use serde_json::{Map, Value};
 
-use crate::documents::RpcErrorDocument;
+use crate::commands::rpc::response::RpcErrorDocument;
 
 #[cfg(unix)]
 use std::io;

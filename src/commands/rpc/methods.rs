@@ -1,18 +1,17 @@
 //! The methods: each is a use case of the library, with its request as parameters and its report as the result.
 
 use acp_registry::failure::{Exit, Failure};
-use acp_registry::install::Kind;
 use acp_registry::ops::{self, Events, JOBS, Report};
-use acp_registry::provenance::Require;
 use acp_registry::session::Session;
 use acp_registry::text::{quote, suggestions};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::commands::login;
 use crate::commands::rpc::message::{self, INVALID_PARAMS};
-use crate::documents::{Document, Interface, RpcErrorDocument};
+use crate::commands::rpc::response::RpcErrorDocument;
+use crate::documents::Document;
 use crate::flags::global::Global;
 use crate::flags::session::{PackageArgs, SessionArgs, open};
 use crate::terminal::progress::Progress;
@@ -105,7 +104,7 @@ impl Call<'_> {
     }
 }
 
-/// A method.
+/// A use case that clients call by name.
 pub(crate) struct Method {
     pub(crate) name: &'static str,
     /// Whether it changes nothing and starts no agent. It is still answered after the end of the input.
@@ -266,6 +265,19 @@ pub(crate) fn unknown(name: &str) -> Failure {
     }
 }
 
+/// Members of `initialize`.
+#[derive(Debug, Serialize)]
+struct Interface {
+    /// The name of this program.
+    name: &'static str,
+    /// Its version.
+    version: &'static str,
+    /// The version of the methods, parameters and results. It changes only with a change that breaks clients.
+    protocol_version: u32,
+    /// The names of all methods.
+    methods: Vec<&'static str>,
+}
+
 fn initialize(call: Call<'_>) -> Result<Exit, Refused> {
     let NoParams {} = read(call.params, None)?;
     call.ui.document(&Document::new(
@@ -283,7 +295,7 @@ fn initialize(call: Call<'_>) -> Result<Exit, Refused> {
 /// The most agents that a call names.
 const AGENTS: usize = 1000;
 
-/// A parameter that is missing, unknown or wrong.
+/// Why parameters cannot be read: one is missing, unknown or wrong.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Wrong {
     pub(crate) parameter: String,
@@ -299,21 +311,10 @@ impl Wrong {
         Self { parameter: parameter.to_owned(), message, suggestions: Vec::new(), help: None }
     }
 
-    /// A parameter of another type than `name` has in every method.
-    fn mistyped(name: &str) -> Self {
-        let wanted = match name {
-            "agent" => "an id, or ID@VERSION",
-            "agents" => "a list of ids, or of ID@VERSION",
-            "dist" => return Self::new(name, &format!("is not one of {}", Kind::ALL.map(Kind::as_str).join(", "))),
-            "lock" | "method" | "query" => "a string",
-            "require" => {
-                return Self::new(name, &format!("is not one of {}", Require::ALL.map(Require::as_str).join(", ")));
-            }
-            "min_age_seconds" => "a number of seconds from 0 to ten years",
-            "timeout_seconds" => "a number of seconds above 0 and below ten years",
-            _ => "true or false",
-        };
-        Self::new(name, &format!("is not {wanted}"))
+    /// A parameter with a wrong value. `message` is serde's, which ends with what was expected.
+    fn mistyped(name: &str, message: &str) -> Self {
+        let wanted = message.rfind("expected ").map_or(message, |at| &message[at..]);
+        Self::new(name, &format!("is wrong: {wanted}"))
     }
 
     /// A name that is not among the known ones.
@@ -329,7 +330,7 @@ impl Wrong {
 pub(crate) fn take_flag(params: &mut Map<String, Value>, name: &str) -> Result<bool, Wrong> {
     match params.remove(name) {
         None | Some(Value::Null) => Ok(false),
-        Some(value) => value.as_bool().ok_or_else(|| Wrong::mistyped(name)),
+        Some(value) => bool::deserialize(value).map_err(|error| Wrong::mistyped(name, &error.to_string())),
     }
 }
 
@@ -337,7 +338,7 @@ pub(crate) fn take_flag(params: &mut Map<String, Value>, name: &str) -> Result<b
 pub(crate) fn read<T: DeserializeOwned>(mut params: Map<String, Value>, more: Option<&str>) -> Result<T, Wrong> {
     params.retain(|_, value| !value.is_null());
     if params.get("agents").and_then(Value::as_array).is_some_and(|agents| agents.len() > AGENTS) {
-        return Err(Wrong::mistyped("agents"));
+        return Err(Wrong::new("agents", &format!("has more than {AGENTS} items")));
     }
     let parse = |params: Map<String, Value>| T::deserialize(Value::Object(params)).map_err(|error| error.to_string());
     let message = match parse(params.clone()) {
@@ -353,12 +354,11 @@ pub(crate) fn read<T: DeserializeOwned>(mut params: Map<String, Value>, more: Op
         let name = named.next().unwrap_or_default();
         return Err(Wrong::unknown(name, &named.chain(more).collect::<Vec<_>>()));
     }
-    let is_wrong = |(name, value): &(String, Value)| {
-        let alone = parse(Map::from_iter([(name.clone(), value.clone())]));
-        alone.is_err_and(|message| !message.starts_with("missing field"))
-    };
-    let wrong = params.into_iter().find(is_wrong).map(|(name, _)| name);
-    Err(Wrong::mistyped(&wrong.unwrap_or_default()))
+    let wrong = params.into_iter().find_map(|(name, value)| {
+        let message = parse(Map::from_iter([(name.clone(), value)])).err()?;
+        (!message.starts_with("missing field")).then(|| Wrong::mistyped(&name, &message))
+    });
+    Err(wrong.unwrap_or_else(|| Wrong::mistyped("params", &message)))
 }
 
 /// The error for a parameter that must be there.
@@ -373,7 +373,7 @@ pub(crate) fn conflict(name: &str, other: &str) -> Wrong {
 
 #[cfg(test)]
 mod tests {
-    use acp_registry::ops::{Install, Resolve, SignOut, Update};
+    use acp_registry::ops::{Describe, Install, Resolve, SignOut, Update};
     use serde_json::json;
 
     use super::*;
@@ -390,24 +390,42 @@ mod tests {
     #[test]
     fn a_parameter_that_is_wrong_is_named_with_what_it_should_be() {
         let many = json!({ "agents": vec!["a"; AGENTS + 1] });
-        let list = "`agents` is not a list of ids, or of ID@VERSION";
+        let wrong_list = "`agents` is wrong: expected a sequence";
         for (found, parameter, message) in [
-            (wrong::<Install>(json!({ "agents": "a" })), "agents", list),
-            (wrong::<Install>(json!({ "agents": [7], "dry_run": true })), "agents", list),
-            (wrong::<Install>(many), "agents", list),
-            (wrong::<Install>(json!({ "agents": ["a"], "dry_run": 1 })), "dry_run", "`dry_run` is not true or false"),
-            (wrong::<Install>(json!({ "dist": "exe" })), "dist", "`dist` is not one of npx, uvx, binary"),
-            (wrong::<Resolve>(json!({ "agent": "a@" })), "agent", "`agent` is not an id, or ID@VERSION"),
+            (wrong::<Install>(json!({ "agents": "a" })), "agents", wrong_list),
+            (
+                wrong::<Install>(json!({ "agents": [7], "dry_run": true })),
+                "agents",
+                "`agents` is wrong: expected a string",
+            ),
+            (wrong::<Install>(many), "agents", "`agents` has more than 1000 items"),
+            (
+                wrong::<Install>(json!({ "agents": ["a"], "dry_run": 1 })),
+                "dry_run",
+                "`dry_run` is wrong: expected a boolean",
+            ),
+            (wrong::<Update>(json!({ "to": 7 })), "to", "`to` is wrong: expected a string"),
+            (
+                wrong::<Describe>(json!({ "agent": "a", "permissions": true })),
+                "permissions",
+                "`permissions` is wrong: expected path string",
+            ),
+            (
+                wrong::<Install>(json!({ "dist": "exe" })),
+                "dist",
+                "`dist` is wrong: expected one of `npx`, `uvx`, `binary`",
+            ),
+            (wrong::<Resolve>(json!({ "agent": "a@" })), "agent", "`agent` is wrong: expected ID or ID@VERSION"),
             (wrong::<Resolve>(json!({ "agent": null })), "agent", "`agent` is missing"),
             (
                 wrong::<SignOut>(json!({ "agent": "a", "timeout_seconds": 0 })),
                 "timeout_seconds",
-                "`timeout_seconds` is not a number of seconds above 0 and below ten years",
+                "`timeout_seconds` is wrong: expected a number of seconds above 0",
             ),
             (
                 wrong::<Update>(json!({ "min_age_seconds": -1 })),
                 "min_age_seconds",
-                "`min_age_seconds` is not a number of seconds from 0 to ten years",
+                "`min_age_seconds` is wrong: expected a number of seconds from 0 to ten years",
             ),
         ] {
             assert_eq!(found, (parameter.to_owned(), message.to_owned(), None));

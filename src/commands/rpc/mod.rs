@@ -2,17 +2,17 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `lines.rs` | reads lines of limited length |
-//! | `message.rs` | turns a line into a call or a cancellation, and refuses everything else |
+//! | `message.rs` | reads lines of limited length, and turns each into a call or a cancellation, and refuses everything else |
 //! | `calls.rs` | the calls in progress: their ids, their cancellation and their end |
-//! | `params.rs` | reads parameters by name and type |
-//! | `methods.rs` | the methods, each of which runs a command |
+//! | `methods.rs` | the methods, each of which reads its parameters and runs a use case |
+//! | `response.rs` | answers, errors and notifications |
 //! | `output.rs` | writes messages |
 
 mod calls;
 mod message;
 mod methods;
 mod output;
+mod response;
 
 use std::future::pending;
 use std::io::{self, BufReader};
@@ -28,7 +28,8 @@ use self::calls::Calls;
 use self::message::{ClientMessage, INTERNAL, METHOD_NOT_FOUND, Refusal};
 use self::methods::{Base, Call, METHODS, Method};
 use self::output::MessageQueue;
-use crate::documents::{Event, Notification, Response, RpcErrorDocument};
+use self::response::{Notification, Response, RpcErrorDocument};
+use crate::documents::Event;
 use crate::flags::global::Global;
 use crate::flags::session::{PackageArgs, SessionArgs};
 use crate::terminal::call::RpcCall;

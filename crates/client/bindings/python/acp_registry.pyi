@@ -272,7 +272,7 @@ class InfoParams(TypedDict):
 
     agent: str
     refresh: NotRequired[bool | None]
-    versions: NotRequired[bool]
+    versions: NotRequired[bool | None]
     permissions: NotRequired[str | None]
 
 

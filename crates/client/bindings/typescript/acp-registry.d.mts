@@ -212,7 +212,7 @@ export interface ListDocument {
   index: Index | null;
   /** SHA-256 of the index. */
   index_sha256?: string;
-  /** The agents, by id. With `--installed`, an item also has the members of `which`. */
+  /** The agents, in the order of the index; with `--installed`, by id, and an item also has the members of `which`. */
   agents: ListAgent[];
   /** What the reader should know about the index. */
   notes?: string[];
@@ -350,8 +350,8 @@ export interface InfoParams {
   /** Asks for the index even if the copy is fresh. Without it, false. */
   refresh?: boolean | null;
   /** Lists all versions that the registry has had. Without it, false. */
-  versions?: boolean;
-  /** A working directory, absolute: lists what `run --sandbox` lets the installed agent touch from there. */
+  versions?: boolean | null;
+  /** A working directory, relative to that of this program if it is not absolute: lists what `run --sandbox` lets the installed agent touch from there. */
   permissions?: string | null;
 }
 /** What the index says of an agent, and what of it is installed. */

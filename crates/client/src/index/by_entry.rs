@@ -13,7 +13,7 @@ use super::copies::{Copies, Copy, UnreadCopy};
 use super::load::{Error, Loaded, load, staleness};
 use super::place::{IndexLocation, LoadOptions};
 use super::proof::{Need, learn_proof};
-use super::trust::{Proof, TrustError};
+use super::trust::{StatementProof, TrustError};
 use acp_registry_host::fs::read_bounded;
 use acp_registry_http::{Client, FetchError, Problem, shown};
 use acp_registry_plan::closure::{CLOSURES, Closures, EARLIER_CLOSURES, EarlierClosures};
@@ -159,7 +159,12 @@ async fn load_beside(
 }
 
 /// Reads what a published tree in a directory has of an agent in a view.
-fn read_beside(folder: &Path, view: &str, id: &AgentId, proof: Option<&Proof>) -> Result<Option<Vec<u8>>, Unusable> {
+fn read_beside(
+    folder: &Path,
+    view: &str,
+    id: &AgentId,
+    proof: Option<&StatementProof>,
+) -> Result<Option<Vec<u8>>, Unusable> {
     if proof.is_some_and(|proof| !proof.statement.digests.contains_key(DISCOVERY)) {
         return Ok(None);
     }
@@ -205,7 +210,7 @@ struct IndexedAgents<'a> {
     discovery: Url,
     ids: BTreeSet<AgentId>,
     options: &'a LoadOptions,
-    proof: Option<&'a Proof>,
+    proof: Option<&'a StatementProof>,
 }
 
 /// The digests and addresses of files that are needed.
@@ -235,7 +240,7 @@ impl<'a> IndexedAgents<'a> {
         place: &IndexLocation,
         options: &LoadOptions,
         client: impl Fn() -> Result<Arc<Client>, Problem>,
-    ) -> Result<Option<Proof>, TrustError> {
+    ) -> Result<Option<StatementProof>, TrustError> {
         let renews = match place {
             IndexLocation::Url(index) => {
                 let discovery = index.join(DISCOVERY);
@@ -247,7 +252,12 @@ impl<'a> IndexedAgents<'a> {
     }
 
     /// `None` where entries cannot be offered: of files, and of indexes with a query, which is for that address only.
-    fn new(place: &'a IndexLocation, ids: &[&str], options: &'a LoadOptions, proof: Option<&'a Proof>) -> Option<Self> {
+    fn new(
+        place: &'a IndexLocation,
+        ids: &[&str],
+        options: &'a LoadOptions,
+        proof: Option<&'a StatementProof>,
+    ) -> Option<Self> {
         let IndexLocation::Url(index) = place else { return None };
         let view = index.path_segments()?.next_back().filter(|view| !view.is_empty())?;
         let ids: BTreeSet<AgentId> = ids.iter().map(|id| id.parse().ok()).collect::<Option<_>>()?;
@@ -458,7 +468,7 @@ impl<'a> IndexedAgents<'a> {
     }
 
     /// Asks for the discovery document that the registry has signed.
-    async fn ask_signed(&self, client: &Client, proof: &Proof) -> Result<Vec<u8>, Unusable> {
+    async fn ask_signed(&self, client: &Client, proof: &StatementProof) -> Result<Vec<u8>, Unusable> {
         let answer = client.revalidate(&self.discovery, DISCOVERY_LIMIT, None).await;
         let sent = answer.ok().and_then(|answer| answer.body);
         if let Some(document) = sent.filter(|document| proof.has(DISCOVERY, Sha256::of(document))) {

@@ -12,12 +12,12 @@ use url::Url;
 use super::copies::{Copies, Copy, describe_copy};
 use super::place::{IndexLocation, LoadOptions, WrongPlace};
 use super::proof::{Need, learn_proof};
-use super::trust::{Proof, TrustError};
+use super::trust::{StatementProof, TrustError};
 use crate::registry::{LoadError, Registry};
 use acp_registry_archive::{self as archive, Lookalike};
 use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_http::{Client, FetchError, Problem, Validators, shown};
-use acp_registry_plan::index::{FormError, INDEX_LIMIT, Index, IndexSource};
+use acp_registry_plan::index::{FormError, INDEX, INDEX_LIMIT, Index, IndexSource};
 use acp_registry_plan::statement::{Signed, is_marked};
 
 /// An index, with a warning if it may be old.
@@ -140,7 +140,7 @@ pub async fn load(
 pub(super) async fn load_proven(
     place: &IndexLocation,
     options: &LoadOptions,
-    proof: Option<&Proof>,
+    proof: Option<&StatementProof>,
     client: impl Fn() -> Result<Arc<Client>, Problem>,
 ) -> Result<Loaded, Error> {
     let origin = |fetched_at, is_stale| {
@@ -224,7 +224,7 @@ async fn fetch(
     url: &Url,
     copies: Option<&Copies>,
     copy: Option<&Copy>,
-    proof: Option<&Proof>,
+    proof: Option<&StatementProof>,
 ) -> Result<Option<Index>, Error> {
     let answer = client.revalidate(url, INDEX_LIMIT, copy.map(|copy| &copy.head.validators)).await?;
     let Some(body) = answer.body else {
@@ -261,8 +261,8 @@ fn parse_bytes(bytes: Vec<u8>, place: &str) -> Result<Index, Error> {
     })
 }
 
-async fn from_path(path: &Path, proof: Option<&Proof>) -> Result<Index, Error> {
-    let published = path.join("registry.json");
+async fn from_path(path: &Path, proof: Option<&StatementProof>) -> Result<Index, Error> {
+    let published = path.join(INDEX);
     let file = if !path.is_dir() {
         path
     } else if published.is_file() {

@@ -40,7 +40,7 @@ mod search;
 mod trust;
 
 pub use acp_registry_plan::index::{
-    Entry, EntryError, FormError, INDEX_LIMIT, Index, IndexSource, Missing, Notes, entries,
+    Entry, EntryError, FormError, INDEX, INDEX_LIMIT, Index, IndexSource, Missing, Notes, entries,
 };
 
 pub use by_entry::{load_closures, load_earlier_closures, load_some, load_versions};
@@ -52,4 +52,4 @@ pub use revocations::{KnownRevocations, RevocationMemory, RevocationPlace, learn
 pub use search::{
     BY, FACETS, Facts, Found, Hit, MARKS, Match, Query, Reading, SPELLINGS, SUMMARY, programs, without_addresses,
 };
-pub use trust::{Proof, Trust, TrustError};
+pub use trust::{StatementProof, Trust, TrustError};

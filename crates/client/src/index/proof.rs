@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::beside::{Beside, load_beside};
 use super::place::{IndexLocation, LoadOptions};
-use super::trust::{Proof, TrustError, judge};
+use super::trust::{StatementProof, TrustError, judge};
 use acp_registry_host::fs::read_bounded;
 use acp_registry_http::{Client, Problem};
 use acp_registry_plan::digest::Sha256;
@@ -34,7 +34,7 @@ pub(super) async fn learn_proof(
     options: &LoadOptions,
     need: Need,
     client: impl Fn() -> Result<Arc<Client>, Problem>,
-) -> Result<Option<Proof>, TrustError> {
+) -> Result<Option<StatementProof>, TrustError> {
     let Some(trust) = &options.trust else { return Ok(None) };
     // A query is for the address of the index only.
     let asks = trust.signer.is_some() || !matches!(place, IndexLocation::Url(url) if url.query().is_some());
@@ -98,7 +98,7 @@ pub(super) async fn learn_proof(
     }
 }
 
-impl Proof {
+impl StatementProof {
     /// Reads a file beside an index from the snapshot, while the file itself is replaced.
     pub(super) async fn load_from_snapshot(
         &self,
@@ -110,7 +110,7 @@ impl Proof {
         self.load_kept(client, index, &kept, (file, limit)).await
     }
 
-    /// Like [`Proof::load_from_snapshot`], for a file that snapshots share.
+    /// Like [`StatementProof::load_from_snapshot`], for a file that snapshots share.
     pub(super) async fn load_from_contents(
         &self,
         client: Option<&Client>,

@@ -9,7 +9,7 @@ use super::beside::{Beside, load_beside};
 use super::load::Error;
 use super::place::{IndexLocation, LoadOptions};
 use super::proof::{Need, learn_proof};
-use super::trust::{Proof, TrustError};
+use super::trust::{StatementProof, TrustError};
 use acp_registry_host::fs::{PathError, make_private, read_bounded, write_durable};
 use acp_registry_http::{Client, Problem};
 use acp_registry_plan::digest::Sha256;
@@ -145,7 +145,7 @@ pub async fn learn_revocations(
                 Ok((revocations, text.to_owned()))
             };
             let loaded = load_beside(place, (REVOKED, REVOKED_LIMIT), options, &client, parse).await;
-            let is_signed = |proof: &Proof| match &loaded {
+            let is_signed = |proof: &StatementProof| match &loaded {
                 Beside::Known((_, text)) => proof.has(REVOKED, Sha256::of(text)),
                 // A host that hides the list may hide a recall.
                 Beside::Nothing | Beside::Unknown(..) => options.is_offline,

@@ -39,7 +39,7 @@ pub struct Trust {
 
 /// What a registry has signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Proof {
+pub struct StatementProof {
     /// The statement.
     pub statement: Statement,
     /// The key that has signed it.
@@ -217,14 +217,14 @@ impl Trust {
     }
 }
 
-impl Proof {
+impl StatementProof {
     /// Whether the statement names a file with this digest.
     #[must_use]
     pub fn has(&self, file: &str, digest: Sha256) -> bool {
         self.statement.digests.get(file) == Some(&digest)
     }
 
-    /// Like [`Proof::has`], with a digest as text.
+    /// Like [`StatementProof::has`], with a digest as text.
     pub(super) fn names(&self, file: &str, digest: &str) -> bool {
         digest.parse().is_ok_and(|digest| self.has(file, digest))
     }
@@ -235,8 +235,8 @@ impl Proof {
     }
 }
 
-impl From<&Proof> for Signed {
-    fn from(Proof { statement, signer, .. }: &Proof) -> Self {
+impl From<&StatementProof> for Signed {
+    fn from(StatementProof { statement, signer, .. }: &StatementProof) -> Self {
         Self { signer: signer.to_string(), sequence: statement.sequence, expires_at: statement.expires_at }
     }
 }
@@ -248,7 +248,7 @@ pub(super) fn judge(
     signer: Option<PublicKey>,
     memory: Option<&Memory>,
     is_offline: bool,
-) -> Result<(Proof, Memory), TrustError> {
+) -> Result<(StatementProof, Memory), TrustError> {
     let wrong = |why: String| TrustError::Signature { place: place.to_owned(), why };
     let statement = Statement::parse(text).map_err(|error| wrong(error.to_string()))?;
     let signatures =
@@ -308,5 +308,5 @@ pub(super) fn judge(
         keys,
         first,
     };
-    Ok((Proof { statement, signer: *signer, warning }, new))
+    Ok((StatementProof { statement, signer: *signer, warning }, new))
 }

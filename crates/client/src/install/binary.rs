@@ -76,7 +76,7 @@ async fn cached(installer: &Installer, url: &Url, sha256: &str) -> Option<(File,
     let path = installer.client.cached_file(url, sha256).filter(|_| installer.client.may_ask(url))?;
     let checked = spawn_blocking(move || {
         let file = open_file(&path).ok()?;
-        (Sha256::read(&file).ok()? == sha256).then_some((file, sha256))
+        (acp_registry_host::fs::digest(&file).ok()? == sha256).then_some((file, sha256))
     });
     checked.await.ok()?
 }

@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use acp_registry_host::fs::{PathError, available};
-use acp_registry_host::process::{Environment, Home, Isolation, LaunchSpec, Pipes, ProcessTree, Sandbox, Tail};
+use acp_registry_host::process::{
+    Environment, Home, Isolation, LaunchDirectories, LaunchSpec, Pipes, ProcessTree, Tail,
+};
 use acp_registry_http::Proxies;
 use acp_registry_plan::text::{shown, without_secrets};
 use acp_registry_sources::NamedRegistry;
@@ -56,7 +58,7 @@ impl<'a> Tool<'a> {
     pub(super) async fn run(&self, arguments: impl IntoIterator<Item: Into<OsString>>) -> Result<ToolOutput, Error> {
         let InstallJob { installer, directory, temporary, progress, .. } = *self.work;
         // Before the tree, so that it outlives it.
-        let sandbox = Sandbox::below(temporary, Home::Empty)?;
+        let sandbox = LaunchDirectories::below(temporary, Home::Empty)?;
         let launch = LaunchSpec {
             program: self.program.clone().into(),
             arguments: arguments.into_iter().map(Into::into).collect(),

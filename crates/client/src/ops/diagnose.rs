@@ -12,7 +12,7 @@ use acp_registry_protocol::handshake::HandshakeOptions;
 use serde::{Deserialize, Serialize};
 
 use super::repair::{Need, refusal, repair, restore};
-use super::{Event, Events, Report, Starting, learn_revocations, limit};
+use super::{Event, Events, Report, Starting, learn_revocations, limit, unremoved};
 use crate::doctor::{self, CheckStatus, DiagnosedAgent, Diagnosis};
 use crate::index::Loaded;
 use crate::session::{AgentSpec, Session};
@@ -247,8 +247,7 @@ async fn start(
         }
     }
     for error in agents.iter().filter_map(|agent| agent.handshake.as_ref()?.left.as_ref()) {
-        let message = format!("a temporary directory could not be removed; remove it by hand: {error}");
-        events(Event::Warning(&message));
+        events(Event::Warning(&unremoved(error)));
     }
     Ok(())
 }

@@ -142,7 +142,7 @@ pub async fn list(session: &Session, events: &Events<'_>) -> Result<FindReport, 
     Ok(FindReport { index, hits: None, reading: Reading::default(), installed })
 }
 
-/// A search.
+/// What [`search`] looks for.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
@@ -282,7 +282,7 @@ pub struct Describe {
     /// Whether all versions are listed that the registry has had.
     #[serde(default)]
     pub versions: bool,
-    /// The working directory for which it is listed what `run --sandbox` lets the agent touch. Absolute.
+    /// The working directory for which it is listed what `run --sandbox` lets the agent touch.
     pub permissions: Option<PathBuf>,
 }
 

@@ -23,7 +23,7 @@ use crate::lockfile::{LockFile, Locker, NAME};
 use crate::provenance::Require;
 use crate::resolve::{Plan, PlanOptions, resolve};
 use crate::session::{AgentSpec, InstallEvent, InstallRequest, Liveness, PATIENCE, Session, Terms};
-use crate::store::{InstallOutcome, Pin};
+use crate::store::{InstallOutcome, PinChange};
 
 /// The most agents that are installed at once.
 pub const JOBS: usize = 4;
@@ -206,10 +206,10 @@ fn plan_all(
             return Err(Failure::usage(format!("{} is named twice", quote(&earlier.plan.id))));
         }
         let pin = match &named.version {
-            Some(_) => Pin::Set,
+            Some(_) => PinChange::Set,
             // `ID@latest` removes the pin.
-            None if named.is_latest => Pin::Clear,
-            None => Pin::Keep,
+            None if named.is_latest => PinChange::Clear,
+            None => PinChange::Keep,
         };
         let kept = session.kept(named, events);
         let plan = plan(kept.as_ref().unwrap_or(named), request.dist, index, session, events)?;
@@ -266,7 +266,7 @@ pub(super) async fn install_all(
                 let (Plan { id, version, .. }, word) = (&task.plan, if done.is_ok() { "is there" } else { "failed" });
                 events(Event::Step(&format!("{number} of {total}: {id} {version} {word}")));
             }
-            AgentResult { id: task.plan.id.clone(), done, is_pinned: task.pin == Pin::Set }
+            AgentResult { id: task.plan.id.clone(), done, is_pinned: task.pin == PinChange::Set }
         }
     });
     stream::iter(work).buffered(JOBS).collect().await

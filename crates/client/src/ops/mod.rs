@@ -14,6 +14,7 @@ mod sign_in;
 mod uninstall;
 mod update;
 
+use std::fmt;
 use std::time::Duration;
 
 use acp_registry_plan::failure::{AgentFailure, Exit, Failure};
@@ -118,6 +119,12 @@ impl Drop for Starting<'_> {
     fn drop(&mut self) {
         self.1(Event::Started(self.0));
     }
+}
+
+/// The warning about a temporary directory that is left over. `error` names it.
+#[must_use]
+pub fn unremoved(error: &dyn fmt::Display) -> String {
+    format!("a temporary directory could not be removed; remove it by hand: {error}")
 }
 
 /// Reports which process is waited for.
@@ -244,16 +251,16 @@ const LONGEST: f64 = 10.0 * 365.0 * 86_400.0;
 
 /// Reads a time in seconds.
 fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-    let Some(seconds) = Option::<f64>::deserialize(deserializer)? else { return Ok(None) };
+    let wrong = || serde::de::Error::custom("expected a number of seconds from 0 to ten years");
+    let Some(seconds) = Option::<f64>::deserialize(deserializer).map_err(|_| wrong())? else { return Ok(None) };
     let time = Some(seconds).filter(|seconds| *seconds < LONGEST);
-    let time = time.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    time.map(Some).ok_or_else(|| serde::de::Error::custom("it is not a number of seconds from 0 to ten years"))
+    time.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).map(Some).ok_or_else(wrong)
 }
 
 /// Reads a limit of time in seconds, which is above zero.
 fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
     match seconds(deserializer)? {
-        Some(Duration::ZERO) => Err(serde::de::Error::custom("it is not above 0")),
+        Some(Duration::ZERO) => Err(serde::de::Error::custom("expected a number of seconds above 0")),
         limit => Ok(limit),
     }
 }

@@ -14,7 +14,7 @@ use acp_registry_protocol::handshake::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Event, Events, Report, Starting, check_revoked_installed, limit};
+use super::{Event, Events, Report, Starting, check_revoked_installed, limit, unremoved};
 use crate::doctor;
 use crate::install::Start;
 use crate::login::{SignInResult, SignInStatus, in_terminal};
@@ -217,8 +217,7 @@ impl<'a> Attempt<'a> {
 
     fn note(&self, outcome: Outcome, result: &mut SignInResult) {
         if let Some(error) = &outcome.left {
-            let message = format!("a temporary directory could not be removed; remove it by hand: {error}");
-            (self.events)(Event::Warning(&message));
+            (self.events)(Event::Warning(&unremoved(error)));
         }
         result.stderr_tail = outcome.stderr_tail;
     }

@@ -23,7 +23,7 @@ use crate::install::{Kind, Source};
 use crate::provenance::Require;
 use crate::resolve::{self, Host, Offer, Plan, PlanOptions};
 use crate::session::{AgentSpec, Error, InstallRequest, Session, Terms};
-use crate::store::{self, StoredAgent, Version};
+use crate::store::{PinChange, StoredAgent, Version};
 
 /// What to update, and how.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -390,7 +390,7 @@ async fn apply(
     session: &Session,
     events: &Events<'_>,
 ) {
-    let pin = if to.is_some() { store::Pin::Set } else { store::Pin::Keep };
+    let pin = if to.is_some() { PinChange::Set } else { PinChange::Keep };
     let task = |update: &AgentUpdate| InstallRequest { pin, terms, ..InstallRequest::new(update.plan.clone()) };
     let results = install_all(session, work.report.updates.iter().map(task).collect(), events).await;
     for (update, result) in std::mem::take(&mut work.report.updates).into_iter().zip(results) {

@@ -455,7 +455,7 @@ impl Inquiry {
     ///
     /// # Errors
     /// [`Error`], if none is.
-    pub async fn ask_python(
+    pub(crate) async fn ask_python(
         &self,
         (name, version): (&str, &str),
         listed: &BTreeSet<Sha256>,

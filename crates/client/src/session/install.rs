@@ -16,7 +16,7 @@ use crate::index::{Index, Missing};
 use crate::install::{DigestSource, Expected, Installer, Interpreter, Kind, Progress, Shortfall, Source};
 use crate::provenance::{self, Inquiry, Memory, Require, TrustRoots, is_same_repository};
 use crate::resolve::{self, Host, Offer, OfferOrigin, Plan, PlanOptions, pick, resolve};
-use crate::store::{InstallOrder, InstallOutcome, MakeCurrent, Pin, StoredAgent, Version};
+use crate::store::{InstallOrder, InstallOutcome, MakeCurrent, PinChange, StoredAgent, Version};
 
 /// How long an agent may take to answer: the first start of some is slow.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -28,7 +28,7 @@ pub struct InstallRequest {
     /// The plan.
     pub plan: Plan,
     /// Whether the agent stays at this version from now on.
-    pub pin: Pin,
+    pub pin: PinChange,
     /// Whether the version becomes the current one.
     pub make_current: MakeCurrent,
     /// Whether it is installed even if it is there and seems undamaged.
@@ -69,7 +69,7 @@ impl InstallRequest {
     /// Installs the plan, and makes it the current version. A pin is kept.
     #[must_use]
     pub fn new(plan: Plan) -> Self {
-        Self { plan, pin: Pin::Keep, make_current: MakeCurrent::Always, again: false, terms: Terms::default() }
+        Self { plan, pin: PinChange::Keep, make_current: MakeCurrent::Always, again: false, terms: Terms::default() }
     }
 }
 

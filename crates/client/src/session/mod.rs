@@ -454,12 +454,6 @@ pub struct Running {
     _mark: Option<File>,
 }
 
-/// Whether a variable of a manifest is handed on. Variables that decide what runs are not.
-#[must_use]
-pub fn may_set(name: &str, value: &str) -> bool {
-    env_name::problem(name).is_none() && !value.contains('\0')
-}
-
 impl Session {
     /// How a version is started.
     ///
@@ -475,7 +469,8 @@ impl Session {
     #[must_use]
     pub fn variables(&self, start: &Start) -> Vec<(OsString, OsString)> {
         let is_set = |name: &str| self.options.variables.get(name).is_some();
-        let is_free = |(name, value): &&(String, String)| !is_set(name) && may_set(name, value);
+        let is_free =
+            |(name, value): &&(String, String)| !is_set(name) && env_name::problem_with_value(name, value).is_none();
         let own = start.env.iter().filter(is_free).map(|(name, value)| (name.into(), value.into()));
         let environment = self.start_environment(start);
         let path = environment.path().map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -484,7 +479,7 @@ impl Session {
 
     /// The directories that [`Session::variables`] appends to `PATH`.
     #[must_use]
-    pub fn more_path(&self, start: &Start) -> Vec<PathBuf> {
+    pub(crate) fn more_path(&self, start: &Start) -> Vec<PathBuf> {
         let parts = |path: &OsStr| split_paths(path).collect::<Vec<_>>();
         let known = self.options.variables.get("PATH").map(parts).unwrap_or_default().len();
         self.start_environment(start).path().map(|(_, path)| parts(path).split_off(known)).unwrap_or_default()
@@ -613,7 +608,7 @@ impl SessionOptions {
             is_offline: false,
             refresh: false,
             trusts_others: false,
-            patience: Duration::from_mins(5),
+            patience: store::PATIENCE,
             platform: None,
             allowed_hosts: AllowedHosts::default(),
             keeps_packages: true,

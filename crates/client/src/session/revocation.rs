@@ -87,7 +87,7 @@ impl Session {
 
     /// Whether a revoked version is installed and started all the same.
     #[must_use]
-    pub fn allows_revoked(&self, id: &str, version: &str) -> bool {
+    pub(crate) fn allows_revoked(&self, id: &str, version: &str) -> bool {
         let is_named = |named: &str| manifest::Version::is_same(named, version);
         self.options.allowed_revoked.iter().any(|one| *one.id == *id && one.version.as_deref().is_some_and(is_named))
     }

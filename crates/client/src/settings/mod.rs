@@ -26,13 +26,6 @@ const NAME_LIMIT: usize = 80;
 /// The longest settings that people are shown to copy, in bytes.
 pub const SETTINGS_LIMIT: usize = 16 << 10;
 
-/// Whether the text is a valid name of a shell variable.
-fn is_variable(name: &str) -> bool {
-    !name.is_empty()
-        && !name.starts_with(|c: char| c.is_ascii_digit())
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-}
-
 /// The program that starts any agent of a registry.
 pub const PROGRAM: &str = "acp-registry";
 

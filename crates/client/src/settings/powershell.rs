@@ -1,5 +1,6 @@
 //! `PowerShell`.
 
+use acp_registry_plan::manifest::env_name::is_portable;
 use acp_registry_plan::text::is_hidden;
 
 /// Characters that end a quoted string besides the straight apostrophe.
@@ -35,7 +36,7 @@ fn argument(text: &str) -> Option<String> {
 pub fn command<'a>(env: &[(String, String)], program: &str, args: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let mut out = String::new();
     for (key, value) in env {
-        if !super::is_variable(key) {
+        if !is_portable(key) {
             return None;
         }
         out.push_str(&format!("$env:{key} = {}; ", string(value)?));

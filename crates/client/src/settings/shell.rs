@@ -1,5 +1,6 @@
 //! The POSIX shell.
 
+use acp_registry_plan::manifest::env_name::is_portable;
 use acp_registry_plan::text::is_hidden;
 
 /// One word of a command; `None` for text with hidden characters, which has no readable form.
@@ -18,8 +19,7 @@ pub fn word(text: &str) -> Option<String> {
 /// A command with its variables; `None` where a word has no readable form, or a variable's name is not valid.
 #[must_use]
 pub fn command<'a>(env: &[(String, String)], words: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    let variables =
-        env.iter().map(|(key, value)| super::is_variable(key).then(|| Some(format!("{key}={}", word(value)?)))?);
+    let variables = env.iter().map(|(key, value)| is_portable(key).then(|| Some(format!("{key}={}", word(value)?)))?);
     let parts: Option<Vec<String>> = variables.chain(words.into_iter().map(word)).collect();
     Some(parts?.join(" "))
 }

@@ -9,7 +9,8 @@ use acp_registry_host::{lock, owner};
 use acp_registry_plan::manifest::AgentId;
 use acp_registry_plan::text::quote;
 
-use super::current::{CURRENT, Current, RECEIPT};
+use super::current::Current;
+use super::directory::{CURRENT, RECEIPT};
 use super::leftovers::{self, is_version};
 use super::{Error, Store, Version};
 use crate::resolve::Plan;

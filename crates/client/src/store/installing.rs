@@ -9,8 +9,9 @@ use acp_registry_host::process::{Environment, Scratch};
 use acp_registry_plan::manifest::{self, AgentId};
 use tokio::task::spawn_blocking;
 
-use super::current::{ASIDE, Current, FILES, IN_USE, NEW};
-use super::{Damage, Error, Pin, Receipt, Store, Version, VersionChange, integrity, leftovers};
+use super::current::Current;
+use super::directory::{ASIDE, FILES, IN_USE, NEW};
+use super::{Damage, Error, PinChange, Receipt, Store, Version, VersionChange, integrity, leftovers};
 use crate::install::{self, DigestSource, Installer, Kind, Placed, Progress, Proof, Source, is_same_package};
 use crate::provenance::Provenance;
 use crate::resolve::{OfferOrigin, Plan};
@@ -22,7 +23,7 @@ pub struct InstallOrder<'a> {
     /// The installer; its platform must be that of the plan.
     pub installer: &'a Installer,
     /// What happens to the agent's pin.
-    pub pin: Pin,
+    pub pin: PinChange,
     /// Whether the version becomes the current one.
     pub make_current: MakeCurrent,
     /// Receives the progress.
@@ -114,9 +115,9 @@ impl Store {
             return Ok(InstallOutcome { version, was_there, is_repaired, replaces: None });
         }
         let is_pinned = match order.pin {
-            Pin::Keep => before.as_ref().is_some_and(|before| before.is_pinned),
-            Pin::Set => true,
-            Pin::Clear => false,
+            PinChange::Keep => before.as_ref().is_some_and(|before| before.is_pinned),
+            PinChange::Set => true,
+            PinChange::Clear => false,
         };
         let current = Current::new(plan.folder(), is_pinned);
         if before.as_ref() != Some(&current) {

@@ -10,12 +10,11 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use acp_registry_host::fs::{PathError, files_below, open_file, read_bounded, write_new};
-use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::json;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::current::{DIGESTS, FILES};
+use super::directory::{DIGESTS, FILES};
 use super::{Error, Version};
 use crate::install::Kind;
 
@@ -168,7 +167,7 @@ fn file_name(path: &Path, directory: &Path) -> Option<String> {
 }
 
 fn digest(path: &Path) -> io::Result<String> {
-    Ok(Sha256::read(&open_file(path)?)?.to_string())
+    Ok(acp_registry_host::fs::digest(&open_file(path)?)?.to_string())
 }
 
 /// The bytes of all files below a directory, as far as they can be seen.

@@ -22,7 +22,7 @@
 //! ```no_run
 //! use acp_registry_client::install::{Installer, Progress, Start};
 //! use acp_registry_client::resolve::Plan;
-//! use acp_registry_client::store::{Error, InstallOrder, MakeCurrent, Pin, Store};
+//! use acp_registry_client::store::{Error, InstallOrder, MakeCurrent, PinChange, Store};
 //! use acp_registry_host::process::Environment;
 //!
 //! /// Installs what a plan names, and puts a sandbox before it.
@@ -32,7 +32,7 @@
 //!             // Move a bar by so many bytes.
 //!         }
 //!     };
-//!     let (pin, make_current) = (Pin::Keep, MakeCurrent::Always);
+//!     let (pin, make_current) = (PinChange::Keep, MakeCurrent::Always);
 //!     let order = InstallOrder { plan, installer, pin, make_current, progress: &progress, waiting: &|_| () };
 //!     let version = store.install(&order).await?.version;
 //!     // An interpreter, such as node, may be gone one day.
@@ -42,6 +42,7 @@
 //! ```
 
 mod current;
+mod directory;
 mod error;
 mod find;
 mod installing;
@@ -64,7 +65,9 @@ use self::current::Current;
 use self::find::names;
 use self::leftovers::{foreign, is_version};
 
-pub use current::{Pin, Store};
+pub use current::PinChange;
+pub(crate) use directory::PATIENCE;
+pub use directory::Store;
 pub use error::{Error, VersionChange};
 pub(crate) use error::{remove_by_hand, repair_command};
 pub use find::StoredAgent;
@@ -132,7 +135,7 @@ impl Store {
 
 /// How a program compares with what was installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProgramState {
+enum ProgramState {
     /// Size and times are the same.
     Untouched,
     /// The times differ, as in a copy or a restored backup, but the bytes are the same.
@@ -147,7 +150,7 @@ impl Version {
     ///
     /// # Errors
     /// [`Error::Damaged`] when the digests of the version cannot be read.
-    pub fn program_state(&self) -> Result<ProgramState, Error> {
+    fn program_state(&self) -> Result<ProgramState, Error> {
         if Stamp::of(&self.program()).is_ok_and(|stamp| stamp == self.receipt.program_stamp) {
             return Ok(ProgramState::Untouched);
         }

@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::current::RECEIPT;
+use super::directory::RECEIPT;
 use super::error::repair_command;
 use super::{Error, Stamp};
 use crate::install::{DigestSource, Interpreter, Kind, Placed, Proof, Remarks, Source};

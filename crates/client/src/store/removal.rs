@@ -6,7 +6,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::current::{CURRENT, Current, IN_USE, RECEIPT};
+use super::current::Current;
+use super::directory::{CURRENT, IN_USE, RECEIPT};
 use super::find::names;
 use super::integrity::size;
 use super::leftovers::{self, Cleared, foreign, is_version};

@@ -10,7 +10,7 @@ use acp_registry_host::process::{Environment, is_executable};
 use acp_registry_plan::documents;
 use acp_registry_plan::manifest::Platform;
 
-use super::current::{IN_USE, RECEIPT};
+use super::directory::{IN_USE, RECEIPT};
 use super::{Error, Receipt, Store};
 use crate::install::{DigestSource, Expected, Interpreter, Kind, Source, Start, beside};
 use crate::resolve::{Offer, OfferOrigin, Plan};

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use acp_registry_host::process::{Home, Isolation, LaunchSpec, Network, Sandbox};
+use acp_registry_host::process::{Home, Isolation, LaunchDirectories, LaunchSpec, Network};
 use acp_registry_protocol::handshake::{HandshakeOptions, Outcome, Probe};
 use acp_registry_remote::{Endpoint, Wire};
 use tokio::join;
@@ -140,8 +140,8 @@ async fn visit(
     endpoint: &Endpoint,
     checks: impl Iterator<Item = &'static Check>,
 ) -> Vec<Examined> {
-    let sandbox = Sandbox::below(&options.temporary, Home::Persons).ok();
-    let work = sandbox.as_ref().map_or_else(|| options.temporary.clone(), Sandbox::work);
+    let sandbox = LaunchDirectories::below(&options.temporary, Home::Persons).ok();
+    let work = sandbox.as_ref().map_or_else(|| options.temporary.clone(), LaunchDirectories::work);
     let mut remote = Remote::new(Wire::new(endpoint), common.again, work);
     let mut results = Vec::new();
     for check in checks {

@@ -1,7 +1,7 @@
 //! EXAMINE: runs checks against an agent, each based on a page of the protocol's documentation.
 //!
 //! ```text
-//! plan ─→ checks ─→ engine ─→ lane ─→ agent (messages, shape, client) ─→ results
+//! plan ─→ checks ─→ engine ─→ lane ─→ agent (messages, schema, client) ─→ results
 //! ```
 //!
 //! * [`examine`]: the entry point, from the outcome of the handshake to an [`Examination`]

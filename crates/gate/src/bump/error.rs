@@ -13,7 +13,7 @@ pub struct Error {
     pub message: String,
 }
 
-/// The kind of an error.
+/// At which step a bump has failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorKind {
     /// A source did not answer, or its answer was invalid.

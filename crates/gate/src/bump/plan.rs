@@ -326,7 +326,7 @@ impl Compared {
 
 impl CheckChange {
     /// Whether the check passed before, and fails now.
-    pub fn is_regression(&self) -> bool {
+    pub(crate) fn is_regression(&self) -> bool {
         self.before == CheckVerdict::Pass && self.after == CheckVerdict::Fail
     }
 }

@@ -20,7 +20,7 @@ pub const FILES: [&str; 2] = ["agent.json", "icon.svg"];
 
 /// The files of a new entry.
 #[derive(Debug, Clone)]
-pub struct Proposal {
+pub struct NewEntry {
     /// The manifest as JSON.
     pub manifest: Value,
     /// The text of `agent.json`.
@@ -81,7 +81,7 @@ pub(super) fn settle_name(draft: &mut Draft, registry: &mut Registry, options: &
 }
 
 /// Creates the files of a new entry. Optional members that break a rule are left out.
-pub fn propose(draft: &Draft, registry: &mut Registry, options: &CheckOptions<'_>) -> Proposal {
+pub fn propose(draft: &Draft, registry: &mut Registry, options: &CheckOptions<'_>) -> NewEntry {
     let mut manifest = to_json(&draft.agent);
     let mut left_out = Vec::new();
     loop {
@@ -93,7 +93,7 @@ pub fn propose(draft: &Draft, registry: &mut Registry, options: &CheckOptions<'_
         };
         let Some((key, finding)) = errors.iter().find_map(|finding| Some((key(finding)?, finding))) else {
             let icon = starter_icon(&draft.agent.id);
-            return Proposal { manifest, manifest_text: text, icon, left_out, errors };
+            return NewEntry { manifest, manifest_text: text, icon, left_out, errors };
         };
         left_out.push(format!("`{key}` of the source was left out: {}", finding.message));
         if let Some(members) = manifest.as_object_mut() {
@@ -106,7 +106,7 @@ pub fn propose(draft: &Draft, registry: &mut Registry, options: &CheckOptions<'_
 ///
 /// # Errors
 /// Returns [`Error::Exists`] if the folder exists, and [`Error::Path`] if it cannot be written.
-pub fn place(root: &Path, id: &str, proposal: &Proposal) -> Result<(), Error> {
+pub fn place(root: &Path, id: &str, proposal: &NewEntry) -> Result<(), Error> {
     let folder = root.join(id);
     if folder.symlink_metadata().is_ok() {
         return Err(Error::Exists(folder));

@@ -1,7 +1,7 @@
 //! Creates the folder of a new agent from its package or repository, and the files of a new registry.
 //!
 //! ```text
-//! package, repository ─ Scaffolder ─→ Draft ─ propose ─→ Proposal ─ place ─→ <id>/agent.json, <id>/icon.svg
+//! package, repository ─ Scaffolder ─→ Draft ─ propose ─→ NewEntry ─ place ─→ <id>/agent.json, <id>/icon.svg
 //! ```
 //!
 //! * [`Addition`]: adds an agent, from its id to the remaining steps ([`Todo`])
@@ -39,7 +39,7 @@ use acp_registry_sources::SourceError;
 
 use crate::check::CheckOptions;
 use crate::verify::{Attempts, Trying, Verifier};
-pub use entry::{FILES, Proposal, place, propose};
+pub use entry::{FILES, NewEntry, place, propose};
 use entry::{check_id, settle_name};
 pub use layout::{Layout, LayoutError, LayoutTodo, lay_out, would_lay_out};
 pub use origin::{Draft, GithubSpec, GithubSpecError, NewOrigin, Scaffolder};
@@ -233,7 +233,7 @@ pub struct Added {
     /// The results of starting it, if it was started.
     pub attempts: Option<Attempts>,
     /// Its files.
-    pub proposal: Proposal,
+    pub proposal: NewEntry,
     /// The remaining steps.
     pub left: Vec<Todo>,
 }

@@ -151,7 +151,7 @@ impl ArchiveRequest<'_> {
     async fn inspect_cached(&self, path: &Path, digest: Sha256) -> Option<Archive> {
         let file = Arc::new(open_file(path).ok()?);
         let hashed = file.clone();
-        let sha256 = spawn_blocking(move || Sha256::read(&hashed)).await.ok()?.ok()?;
+        let sha256 = spawn_blocking(move || acp_registry_host::fs::digest(&hashed)).await.ok()?.ok()?;
         if sha256 != digest {
             return None;
         }

@@ -119,7 +119,7 @@ impl RowCounts {
 }
 
 impl Row {
-    /// The verdict.
+    /// What the run says about the agent. A kept row has passed before.
     pub fn verdict(&self) -> TaskVerdict {
         match &self.state {
             State::Skipped { .. } => TaskVerdict::Skipped,

@@ -82,7 +82,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     use std::time::SystemTime;
 
-    use super::super::{Home, Sandbox};
+    use super::super::{Home, LaunchDirectories};
     use super::*;
 
     /// Makes a directory old enough to be removed.
@@ -110,7 +110,7 @@ mod tests {
 
     /// A sandbox as left by a killed process: not removed, and not open in any process.
     fn abandoned(parent: &Path, home: Home) -> PathBuf {
-        let made = Sandbox::below(parent, home).unwrap();
+        let made = LaunchDirectories::below(parent, home).unwrap();
         let path = parent.join(format!("{PREFIX}a{:05}", fs::read_dir(parent).unwrap().count()));
         fs::create_dir(&path).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
@@ -125,11 +125,11 @@ mod tests {
     fn what_is_in_use_or_in_the_making_or_kept_stays() {
         let parent = tempfile::tempdir().unwrap();
         let parent = parent.path();
-        let used = Sandbox::below(parent, Home::Persons).unwrap();
+        let used = LaunchDirectories::below(parent, Home::Persons).unwrap();
         age(used.path());
         let young = abandoned(parent, Home::Empty);
         File::open(&young).unwrap().set_modified(SystemTime::now()).unwrap();
-        let kept = Sandbox::below(parent, Home::Empty).unwrap();
+        let kept = LaunchDirectories::below(parent, Home::Empty).unwrap();
         let kept_path = kept.path().to_owned();
         kept.keep();
         age(&kept_path);

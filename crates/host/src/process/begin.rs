@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::isolation::Reach;
 use super::platform::{OwnUser, Report};
-use super::{Home, Isolation, LaunchSpec, Namespace, Network, Sandbox};
+use super::{Home, Isolation, LaunchDirectories, LaunchSpec, Namespace, Network};
 
 /// The command to start, and the resources that it holds until it ends.
 pub(super) struct Begin {
@@ -23,7 +23,7 @@ pub(super) struct Begin {
 
 impl Begin {
     /// Prepares the sandbox, and builds the command.
-    pub(super) fn of(launch: &LaunchSpec, sandbox: &Sandbox) -> io::Result<Self> {
+    pub(super) fn of(launch: &LaunchSpec, sandbox: &LaunchDirectories) -> io::Result<Self> {
         let mut variables: Vec<(OsString, OsString)> =
             launch.environment.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         variables.extend(sandbox.variables().into_iter().map(|(name, value)| (name.into(), value.into())));
@@ -48,7 +48,7 @@ impl Begin {
     }
 
     /// Prepends bubblewrap to the command.
-    fn wrap(&mut self, network: Network, launch: &LaunchSpec, sandbox: &Sandbox) -> io::Result<()> {
+    fn wrap(&mut self, network: Network, launch: &LaunchSpec, sandbox: &LaunchDirectories) -> io::Result<()> {
         #[cfg(unix)]
         if self.user.is_none() && rustix::process::geteuid().is_root() {
             return Err(io::Error::other("as root, it would keep root's rights in bubblewrap without a launcher"));
@@ -71,7 +71,7 @@ impl Begin {
 
     /// Prepends the launcher to the command, and allocates a user if the program gets one.
     #[cfg(target_os = "linux")]
-    fn restrict(&mut self, launch: &LaunchSpec, sandbox: &Sandbox) -> io::Result<()> {
+    fn restrict(&mut self, launch: &LaunchSpec, sandbox: &LaunchDirectories) -> io::Result<()> {
         use super::UserDirectory;
         use super::launcher::{Order, is_for_loader};
         use super::reach::keep_open_folders;
@@ -144,7 +144,7 @@ impl Begin {
 
     #[cfg(not(target_os = "linux"))]
     #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the same call as on Linux")]
-    fn restrict(&mut self, _launch: &LaunchSpec, _sandbox: &Sandbox) -> io::Result<()> {
+    fn restrict(&mut self, _launch: &LaunchSpec, _sandbox: &LaunchDirectories) -> io::Result<()> {
         Ok(())
     }
 }
@@ -157,8 +157,8 @@ mod tests {
 
     use super::super::Environment;
 
-    fn begin(isolation: Isolation, parent: &Path) -> (Sandbox, io::Result<Begin>) {
-        let sandbox = Sandbox::below(parent, Home::Empty).unwrap();
+    fn begin(isolation: Isolation, parent: &Path) -> (LaunchDirectories, io::Result<Begin>) {
+        let sandbox = LaunchDirectories::below(parent, Home::Empty).unwrap();
         let launch = LaunchSpec {
             program: "/place/install/agent".into(),
             arguments: vec!["--bind".into(), "/".into()],

@@ -184,14 +184,14 @@ impl Drop for Watch {
 mod tests {
     use std::fs;
 
-    use super::super::{Home, Sandbox};
+    use super::super::{Home, LaunchDirectories};
     use super::*;
 
     /// What is known after something was done in a home with canary files.
     fn after(act: impl FnOnce(&Path)) -> (Vec<&'static str>, Option<String>) {
         let parent = tempfile::tempdir().unwrap();
         let canaries = Arc::new(Canaries::default());
-        let mut sandbox = Sandbox::below(parent.path(), Home::Empty).unwrap();
+        let mut sandbox = LaunchDirectories::below(parent.path(), Home::Empty).unwrap();
         sandbox.plant(&canaries).unwrap();
         act(&sandbox.path().join("home"));
         assert_eq!(canaries.opened(), [] as [&str; 0]);
@@ -227,7 +227,7 @@ mod tests {
         let canaries = Arc::new(Canaries::default());
         assert_eq!(canaries.written(), None);
         for run in 0..2 {
-            let mut sandbox = Sandbox::below(parent.path(), Home::Empty).unwrap();
+            let mut sandbox = LaunchDirectories::below(parent.path(), Home::Empty).unwrap();
             sandbox.add_to_home(".config/a/recipe", "").unwrap();
             sandbox.add_to_home("projects/first/file", "").unwrap();
             sandbox.plant(&canaries).unwrap();
@@ -249,7 +249,7 @@ mod tests {
             };
             assert_eq!(canaries.written().unwrap().iter().collect::<Vec<_>>(), expected);
         }
-        let mut sandbox = Sandbox::below(parent.path(), Home::Empty).unwrap();
+        let mut sandbox = LaunchDirectories::below(parent.path(), Home::Empty).unwrap();
         sandbox.plant(&canaries).unwrap();
         (0..100).for_each(|number| fs::write(sandbox.path().join(format!("home/{number}")), "").unwrap());
         sandbox.remove().unwrap();
@@ -278,7 +278,7 @@ mod tests {
         let mut watch = Watch::new(&canaries).unwrap();
         assert!(watch.add(".ssh/id_ed25519", &parent.path().join("missing")).is_err());
         // An earlier file is there already, as where a recipe has made one, and is not a canary.
-        let mut sandbox = Sandbox::below(parent.path(), Home::Empty).unwrap();
+        let mut sandbox = LaunchDirectories::below(parent.path(), Home::Empty).unwrap();
         sandbox.add_to_home(".kube/config", "").unwrap();
         sandbox.plant(&canaries).unwrap();
         fs::read(sandbox.path().join("home/.kube/config")).unwrap();
@@ -293,7 +293,7 @@ mod tests {
     fn contents_differ_between_launches_and_the_persons_home_gets_none() {
         assert!(files().iter().zip(files()).all(|(one, other)| one.0 == other.0 && one.1 != other.1));
         let parent = tempfile::tempdir().unwrap();
-        let mut sandbox = Sandbox::below(parent.path(), Home::Persons).unwrap();
+        let mut sandbox = LaunchDirectories::below(parent.path(), Home::Persons).unwrap();
         sandbox.plant(&Arc::default()).unwrap();
         assert_eq!(fs::read_dir(sandbox.path()).unwrap().count(), 1);
     }

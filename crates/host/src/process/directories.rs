@@ -29,7 +29,7 @@ pub(super) const PARTS: [&str; 5] = ["work", "home", "tmp", "run", REPORT];
 ///
 /// Dropping it removes them too, as far as possible.
 #[derive(Debug)]
-pub struct Sandbox {
+pub struct LaunchDirectories {
     // Declared before the directory, so that it is dropped while the files are there.
     #[cfg(target_os = "linux")]
     watch: Option<Watch>,
@@ -49,7 +49,7 @@ pub enum Home {
     Persons,
 }
 
-impl Sandbox {
+impl LaunchDirectories {
     /// Creates the directories below `parent`, private to their owner.
     ///
     /// # Errors
@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn every_variable_leads_below_the_sandbox_and_exists() {
         let parent = tempfile::tempdir().unwrap();
-        let sandbox = Sandbox::below(parent.path(), Home::Empty).unwrap();
+        let sandbox = LaunchDirectories::below(parent.path(), Home::Empty).unwrap();
         for (name, path) in sandbox.variables() {
             assert!(path.starts_with(sandbox.path()) && path.is_dir(), "{name}");
         }
@@ -340,7 +340,7 @@ mod tests {
     #[test]
     fn the_persons_home_is_left_alone() {
         let parent = tempfile::tempdir().unwrap();
-        let sandbox = Sandbox::below(parent.path(), Home::Persons).unwrap();
+        let sandbox = LaunchDirectories::below(parent.path(), Home::Persons).unwrap();
         assert_eq!((sandbox.variables(), sandbox.work().is_dir()), (Vec::new(), true));
         assert_eq!(fs::read_dir(sandbox.path()).unwrap().count(), 1);
     }
@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn nothing_is_left_not_even_what_was_locked() {
         let parent = tempfile::tempdir().unwrap();
-        let sandbox = Sandbox::below(parent.path(), Home::Empty).unwrap();
+        let sandbox = LaunchDirectories::below(parent.path(), Home::Empty).unwrap();
         let locked = sandbox.work().join("a/b");
         fs::create_dir_all(&locked).unwrap();
         fs::write(locked.join("file"), "x").unwrap();
@@ -361,21 +361,21 @@ mod tests {
         sandbox.remove().unwrap();
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
 
-        drop(Sandbox::below(parent.path(), Home::Empty).unwrap());
+        drop(LaunchDirectories::below(parent.path(), Home::Empty).unwrap());
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
     }
 
     #[test]
     fn files_are_created_only_in_an_empty_home() {
         let parent = tempfile::tempdir().unwrap();
-        let sandbox = Sandbox::below(parent.path(), Home::Empty).unwrap();
+        let sandbox = LaunchDirectories::below(parent.path(), Home::Empty).unwrap();
         for path in ["/etc/x", "../x", "a/../../x", ""] {
             let error = sandbox.add_to_home(path, "").unwrap_err().to_string();
             assert!(error.ends_with("does not lead below the private home"), "{path}: {error}");
         }
         sandbox.add_to_home(".config/a/b.json", "{}").unwrap();
         assert_eq!(fs::read_to_string(sandbox.path().join("home/.config/a/b.json")).unwrap(), "{}");
-        let persons = Sandbox::below(parent.path(), Home::Persons).unwrap();
+        let persons = LaunchDirectories::below(parent.path(), Home::Persons).unwrap();
         assert!(persons.add_to_home("a", "").is_err());
     }
 
@@ -383,7 +383,7 @@ mod tests {
     fn a_parent_that_is_not_there_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let missing = folder.path().join("missing");
-        let error = Sandbox::below(&missing, Home::Empty).unwrap_err();
+        let error = LaunchDirectories::below(&missing, Home::Empty).unwrap_err();
         assert!(error.to_string().starts_with(&format!("{}: ", missing.display())), "{error}");
     }
 

@@ -1,4 +1,4 @@
-//! The environment variables of a program: only known ones are inherited.
+//! The environment variables of a program, and where it finds other programs.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -17,10 +17,7 @@ const ALLOWED: &[&str] = &[
 /// Proxy settings, which are inherited unless they contain a password.
 const PROXIES: &[&str] = &["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
 
-/// The environment variables of a program.
-///
-/// Only variables on a short list are inherited. This excludes tokens and keys, settings that load code, and access to
-/// the user's desktop and keyring.
+/// The environment variables of a program: those of [`Environment::from_host`] or [`Environment::for_person`], and more.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     variables: BTreeMap<OsString, OsString>,
@@ -29,7 +26,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The variables of the host that a program may see. `TERM` is set to `dumb`.
+    /// The variables of the host that a program may see, by a short list. This excludes tokens and keys, settings that load
+    /// code, and access to the user's desktop and keyring. `TERM` is set to `dumb`.
     pub fn from_host(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let mut environment = Self::for_person(variables.into_iter().filter(|(name, value)| may_pass(name, value)));
         environment.set("TERM", "dumb");

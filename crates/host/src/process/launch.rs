@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use super::{Environment, Isolation, Namespace, Sandbox, is_executable};
+use super::{Environment, Isolation, LaunchDirectories, Namespace, is_executable};
 
 /// A program to start.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ pub struct LaunchSpec {
 }
 
 impl LaunchSpec {
-    pub(super) fn directory(&self, sandbox: &Sandbox) -> PathBuf {
+    pub(super) fn directory(&self, sandbox: &LaunchDirectories) -> PathBuf {
         self.directory.clone().unwrap_or_else(|| sandbox.work())
     }
 

@@ -1,7 +1,7 @@
 //! Starts untrusted programs in isolation, and ends them with all their descendants.
 //!
 //! * [`Environment`]: the environment variables of a program
-//! * [`Sandbox`]: the home and temporary directories of a program, which are removed afterwards
+//! * [`LaunchDirectories`]: the home and temporary directories of a program, which are removed afterwards
 //! * [`Canaries`]: files with invented secrets in that home, and who has opened them
 //! * [`remove_abandoned`]: removes the sandboxes of processes that were killed
 //! * [`Scratch`]: a directory that is removed whatever a program did to it
@@ -47,7 +47,7 @@ mod platform;
 
 pub use abandoned::{INSTALLED, remove_abandoned};
 pub use canaries::Canaries;
-pub use directories::{Home, Sandbox, Scratch};
+pub use directories::{Home, LaunchDirectories, Scratch};
 pub use environment::{Environment, is_executable};
 pub use isolation::{Isolation, IsolationError, Network};
 pub use launch::{LaunchSpec, Obstacle};

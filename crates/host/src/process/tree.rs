@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::begin::Begin;
 use super::platform::{Identity, OwnUser};
-use super::{Home, Isolation, LaunchSpec, Obstacle, Sandbox};
+use super::{Home, Isolation, LaunchDirectories, LaunchSpec, Obstacle};
 
 /// How long to wait for the program to end after its stdin is closed, and again after it is asked to end.
 const GRACE: Duration = Duration::from_secs(2);
@@ -99,7 +99,7 @@ impl ProcessTree {
     ///
     /// # Errors
     /// Returns [`SpawnError`] with a probable cause.
-    pub async fn start(launch: &LaunchSpec, sandbox: &Sandbox) -> Result<(Self, Pipes), SpawnError> {
+    pub async fn start(launch: &LaunchSpec, sandbox: &LaunchDirectories) -> Result<(Self, Pipes), SpawnError> {
         let mut attempts = 0;
         loop {
             let trouble = match Self::try_start(launch, sandbox).await {
@@ -119,7 +119,7 @@ impl ProcessTree {
         }
     }
 
-    async fn try_start(launch: &LaunchSpec, sandbox: &Sandbox) -> Result<(Self, Pipes), SpawnFailure> {
+    async fn try_start(launch: &LaunchSpec, sandbox: &LaunchDirectories) -> Result<(Self, Pipes), SpawnFailure> {
         let begin = Begin::of(launch, sandbox).map_err(SpawnFailure::Spawn)?;
         let mut child = spawn(&begin, &launch.directory(sandbox)).map_err(SpawnFailure::Spawn)?;
         let root = child.id().unwrap_or_default();
@@ -271,7 +271,7 @@ fn spawn(begin: &Begin, directory: &Path) -> io::Result<Box<dyn ChildWrapper>> {
 }
 
 /// The probable cause if a program could not be started.
-fn hint(trouble: &SpawnFailure, launch: &LaunchSpec, sandbox: &Sandbox) -> Cow<'static, str> {
+fn hint(trouble: &SpawnFailure, launch: &LaunchSpec, sandbox: &LaunchDirectories) -> Cow<'static, str> {
     /// "Exec format error" on all Unix systems.
     const NO_PROGRAM: i32 = 8;
     let directory = launch.directory(sandbox);

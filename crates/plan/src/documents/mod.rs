@@ -149,7 +149,7 @@ pub struct AgentList<'a> {
     pub index: IndexOrigin,
     /// SHA-256 of the index.
     pub index_sha256: &'a str,
-    /// The agents, best match first.
+    /// The agents: of `list` in the order of the index, of `search` the best match first.
     pub agents: Vec<ListedAgent<'a>>,
     /// The parts of the index that cannot be used, and why.
     pub notes: &'a [String],

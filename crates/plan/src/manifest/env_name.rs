@@ -77,6 +77,12 @@ pub fn problem(name: &str) -> Option<&'static str> {
     }
 }
 
+/// Why a manifest must not set a variable to this value, as [`problem`] words it.
+#[must_use]
+pub fn problem_with_value(name: &str, value: &str) -> Option<&'static str> {
+    problem(name).or_else(|| value.contains('\0').then_some("has a value with a NUL in it"))
+}
+
 /// Why users must not be asked to set a variable with this name, in the same words. `None` for an agent's own variables
 /// and for those with the user's accounts, which agents use to sign in.
 #[must_use]

@@ -16,7 +16,7 @@ use super::silence::explain;
 use super::spoken::Listener;
 use super::warnings::Unasked;
 use super::{message, probes};
-use acp_registry_host::process::{LaunchSpec, ProcessTree, Sandbox};
+use acp_registry_host::process::{LaunchDirectories, LaunchSpec, ProcessTree};
 use acp_registry_plan::text::quote;
 
 /// The id of `initialize`, the first request.
@@ -30,13 +30,13 @@ pub struct Conversation {
     connection: Connection,
     tree: ProcessTree,
     // Declared after the tree, so that it is dropped later.
-    sandbox: Sandbox,
+    sandbox: LaunchDirectories,
     keep: bool,
     started: Instant,
     next_id: u64,
 }
 
-/// The result of a request.
+/// How the agent has answered one request of a conversation, such as to sign in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestResult {
     /// The outcome.
@@ -241,7 +241,7 @@ impl std::fmt::Debug for Conversation {
     }
 }
 
-fn close(sandbox: Sandbox, keep: bool, outcome: &mut Outcome) {
+fn close(sandbox: LaunchDirectories, keep: bool, outcome: &mut Outcome) {
     if keep {
         sandbox.keep();
     } else if let Err(error) = sandbox.remove() {

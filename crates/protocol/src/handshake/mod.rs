@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! request ─→ connection ─→ answer ─→ auth, features ─→ verdict
-//!          wire, lines ─┴─ message             probes ─┘
+//!                wire ─┴─ message             probes ─┘
 //! ```
 //!
 //! * [`check()`]: the complete check, from the launch to the [`Outcome`]
@@ -126,9 +126,7 @@ pub fn set_variables<'a>(
 ) -> Result<(), ReservedVariable> {
     let variables: Vec<_> = variables.into_iter().collect();
     for (name, value) in &variables {
-        let problem =
-            env_name::problem(name).or_else(|| value.contains('\0').then_some("has a value with a NUL in it"));
-        if let Some(problem) = problem {
+        if let Some(problem) = env_name::problem_with_value(name, value) {
             return Err(ReservedVariable { name: (*name).to_owned(), problem });
         }
     }

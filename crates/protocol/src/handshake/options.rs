@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use acp_registry_host::fs::PathError;
-use acp_registry_host::process::{Canaries, Home, Sandbox};
+use acp_registry_host::process::{Canaries, Home, LaunchDirectories};
 
 /// Options of a check.
 #[derive(Debug, Clone)]
@@ -39,8 +39,8 @@ const PATIENCE: u32 = 3;
 
 impl HandshakeOptions {
     /// The sandbox of a start, with its files.
-    pub(super) fn sandbox(&self) -> Result<Sandbox, SetupError> {
-        let mut sandbox = Sandbox::below(&self.temporary, self.home).map_err(SetupError::Sandbox)?;
+    pub(super) fn sandbox(&self) -> Result<LaunchDirectories, SetupError> {
+        let mut sandbox = LaunchDirectories::below(&self.temporary, self.home).map_err(SetupError::Sandbox)?;
         for (path, text) in &self.files {
             sandbox.add_to_home(path, text).map_err(SetupError::Sandbox)?;
         }

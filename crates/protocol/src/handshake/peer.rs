@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::options::{HandshakeOptions, SetupError};
 use super::wire::{Lines, Silence, Wait, Wire};
-use acp_registry_host::process::{Exit, LaunchSpec, ProcessTree, RunDelays, Sandbox, SpawnError};
+use acp_registry_host::process::{Exit, LaunchDirectories, LaunchSpec, ProcessTree, RunDelays, SpawnError};
 
 /// Maximum length of a line, in bytes. An agent may repeat a long request in its answer.
 const LINE: usize = 4 << 20;
@@ -23,7 +23,7 @@ pub struct Peer {
     wire: Wire,
     tree: ProcessTree,
     // Declared after the tree, so that it is dropped later.
-    sandbox: Sandbox,
+    sandbox: LaunchDirectories,
     keep: bool,
     heard: VecDeque<Vec<u8>>,
 }

@@ -17,9 +17,6 @@ use acp_registry_plan::sums::{self, SUMS, SUMS_LIMIT};
 use acp_registry_plan::text::printable;
 use rayon::prelude::*;
 
-/// File name of the main index.
-pub const INDEX: &str = "registry.json";
-
 /// Length of a line of `SHA256SUMS` without the name: the digest, two spaces and the line end.
 const LINE: usize = 67;
 

@@ -20,6 +20,7 @@ use acp_registry_gate::config::{Config, Schemas, View};
 use acp_registry_plan::closure::{CLOSURES, Closures, EARLIER_CLOSURES};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::failure::{Code, Failure};
+use acp_registry_plan::index::INDEX;
 use acp_registry_plan::json;
 use acp_registry_plan::manifest::PackageKind;
 use acp_registry_plan::revocations::REVOKED;
@@ -30,7 +31,7 @@ use time::Date;
 
 use crate::history::EarlierManifests;
 use files::{Content, FileSet};
-pub use files::{Difference, FileDigest, INDEX, Render, RenderError, Tree, TreeError};
+pub use files::{Difference, FileDigest, Render, RenderError, Tree, TreeError};
 use index::{DiscoveryFiles, ParsedIndex, index, rendered};
 use sources::{AgentSource, Chosen, KeptAgent, choose};
 pub use sources::{PublishedError, PublishedTree, SignedTree, TreeDirectory};

@@ -13,7 +13,7 @@ use acp_registry_gate::finding::{Finding, Level};
 use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::failure::Failure;
-use acp_registry_plan::index::INDEX_LIMIT;
+use acp_registry_plan::index::{INDEX, INDEX_LIMIT};
 use acp_registry_plan::json;
 use acp_registry_plan::manifest::{AgentId, Manifest};
 use acp_registry_plan::revocations::{RevocationLevel, Revocations};
@@ -257,9 +257,6 @@ fn lost<'a>(registry: &'a Registry, broken: &[&'a AgentFolder]) -> BTreeSet<&'a 
     let renamed = broken.iter().filter_map(|entry| Some(entry.manifest.present()?.id()));
     strays.chain(renamed.filter(|id| !has_folder(id))).collect()
 }
-
-/// The index that every published tree has.
-const INDEX: &str = "registry.json";
 
 /// A published tree whose files are read by name.
 pub trait PublishedTree: Sync {

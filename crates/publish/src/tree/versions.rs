@@ -8,6 +8,7 @@ use acp_registry_gate::config::{HoldConfig, View};
 use acp_registry_plan::closure::{CLOSURES, Closures, EARLIER_CLOSURES, EarlierClosures};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::entries::{DISCOVERY, EMPTY, View as EntryView, entry_in, list_in};
+use acp_registry_plan::index::INDEX;
 use acp_registry_plan::manifest::{AgentId, Manifest};
 use acp_registry_plan::revocations::{RevocationLevel, Revocations};
 use acp_registry_plan::versions::{EarlierVersion, HELD, VERSION_LIMIT, VERSIONS, Versions};
@@ -16,7 +17,6 @@ use serde_json::{Value, json};
 use time::Date;
 
 use super::BuildError;
-use super::files::INDEX;
 use super::index::{Icon, entry};
 use super::sources::{AgentSource, KeptAgent, PublishedError, PublishedTree, is_safe};
 use crate::history::{EarlierManifest, EarlierManifests};

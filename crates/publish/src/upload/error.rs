@@ -113,7 +113,7 @@ impl Error {
     }
 
     /// Whether the target that the caller named is invalid.
-    pub fn is_of_usage(&self) -> bool {
+    pub(crate) fn is_of_usage(&self) -> bool {
         matches!(self, Self::NoAddress(_) | Self::Target { .. } | Self::NoSnapshot(_))
     }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use acp_registry_client::index::{INDEX_LIMIT, entries};
 use acp_registry_plan::entries::DISCOVERY;
+use acp_registry_plan::index::INDEX;
 use acp_registry_plan::sums::{SIGNATURE, SUMS, is_name};
 use acp_registry_plan::text::{brief_list, printable};
 use acp_registry_plan::{json, sums};
@@ -173,9 +174,6 @@ fn note(state: &mut TargetState, sent: &Mutex<BTreeMap<String, String>>) {
         state.files.insert(name.clone(), LatestFile { form: Some(form.clone()), stale_since: None });
     }
 }
-
-/// The index that identifies a folder as a registry.
-const INDEX: &str = "registry.json";
 
 /// How many files a warning names.
 const NAMED: usize = 10;

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
 use acp_registry_plan::entries::DISCOVERY;
+use acp_registry_plan::index::INDEX;
 use acp_registry_plan::sums::{self, SIGNATURE, SIGNATURE_LIMIT, SUMS};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use object_store::aws::AwsAuthorizer;
@@ -17,7 +18,7 @@ use reqwest::header::{HeaderName, HeaderValue};
 use super::bucket::{Store, element_text};
 use super::headers::Headers;
 use super::state::STATE;
-use super::tree::{self, FILE_LIMIT, INDEX, hex_digest, is_index};
+use super::tree::{self, FILE_LIMIT, hex_digest, is_index};
 use super::{Action, BuiltTree, Error, LATEST, Notice, UploadEvent, UploadTarget, What};
 
 /// A file to be sent, unless the target already has it.

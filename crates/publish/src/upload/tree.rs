@@ -12,6 +12,7 @@ use acp_registry_gate::config::DOCUMENTS;
 use acp_registry_host::fs::{ReadError, linked_folder, read_bounded};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::entries::DISCOVERY;
+use acp_registry_plan::index::INDEX;
 use acp_registry_plan::json;
 use acp_registry_plan::revocations::REVOKED;
 use acp_registry_plan::statement::mark;
@@ -19,9 +20,6 @@ use acp_registry_plan::sums::{self, SIGNATURE, SUMS, SUMS_LIMIT};
 
 /// The largest file that is published, in bytes.
 pub(super) const FILE_LIMIT: u64 = 256 << 20;
-
-/// The index that every tree must have.
-pub(super) const INDEX: &str = "registry.json";
 
 /// The addresses in an index or a schema.
 #[derive(Default, Deserialize)]

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use acp_registry_host::process::{Home, LaunchSpec, Pipes, ProcessTree, Sandbox, Tail};
+use acp_registry_host::process::{Home, LaunchDirectories, LaunchSpec, Pipes, ProcessTree, Tail};
 use acp_registry_plan::text::printable;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::sync::mpsc;
@@ -23,21 +23,21 @@ const LOOKS: u32 = 3;
 pub(super) struct Running {
     tree: ProcessTree,
     pipes: Pipes,
-    sandbox: Sandbox,
+    sandbox: LaunchDirectories,
 }
 
 /// An agent that is to end.
 pub(super) struct Ended {
     tree: ProcessTree,
     /// Kept until the processes have ended.
-    _sandbox: Sandbox,
+    _sandbox: LaunchDirectories,
     /// Read what the agent still writes, so that it does not wait for a reader.
     _rest: JoinSet<()>,
     reason: Option<String>,
 }
 
 pub(super) async fn start(launch: &LaunchSpec, temporary: &Path) -> Result<Running, String> {
-    let sandbox = Sandbox::below(temporary, Home::Persons).map_err(|error| error.to_string())?;
+    let sandbox = LaunchDirectories::below(temporary, Home::Persons).map_err(|error| error.to_string())?;
     let (tree, pipes) = ProcessTree::start(launch, &sandbox).await.map_err(|error| error.to_string())?;
     Ok(Running { tree, pipes, sandbox })
 }
