@@ -181,6 +181,26 @@ fn a_link_that_an_agent_leaves_in_a_folder_of_programs_opens_nothing_to_its_next
 }
 
 #[test]
+fn files_that_its_starter_has_open_are_closed_to_an_agent() {
+    let people = people();
+    if !has_landlock(&people, "files_that_its_starter_has_open_are_closed_to_an_agent") {
+        return;
+    }
+    assert_eq!(people.run(&["uninstall", "a"]).code, 0);
+    people.install_script("#!/bin/sh\nexec 2>/dev/null\ncat <&9\necho end\n", &[]);
+    let run = |flags: &[&str]| {
+        let run = command(&people, &[&["run", "a"], flags].concat());
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "exec 9<../.npmrc; exec \"$@\"", "sh"]).arg(run.get_program()).args(run.get_args());
+        let variables = run.get_envs().filter_map(|(name, value)| Some((name, value?)));
+        Run::of(shell.envs(variables).current_dir(people.env.path("home/project")).stdin(std::process::Stdio::null()))
+    };
+    assert_eq!(run(&[]).stdout, "secret of .npmrc\nend\n");
+    let confined = run(&["--sandbox"]);
+    assert_eq!((confined.stdout.as_str(), confined.code), ("end\n", 0), "{}", confined.stderr);
+}
+
+#[test]
 fn a_home_of_an_agent_that_is_a_link_opens_nothing() {
     let people = people();
     if !has_landlock(&people, "a_home_of_an_agent_that_is_a_link_opens_nothing") {

@@ -252,7 +252,8 @@ impl Sandbox {
         ruleset().map(drop)
     }
 
-    /// Confines this thread and what it starts, for good. Without a network, this must be the only thread of the process.
+    /// Confines this thread and what it starts, for good, and closes files that this process has inherited, which would stay
+    /// open to it. Without a network, this must be the only thread of the process.
     ///
     /// # Errors
     /// [`SandboxError`]; [`SandboxError::Unsupported`] as for [`Sandbox::check`].
@@ -261,6 +262,7 @@ impl Sandbox {
         use landlock::{Access as _, AccessFs, RulesetCreatedAttr as _, RulesetError, path_beneath_rules};
         let rules = |error: RulesetError| SandboxError::Rules(error.to_string());
         let ruleset = ruleset()?;
+        crate::process::close_inherited();
         if self.network == Network::None {
             crate::process::leave_network()?;
         }
