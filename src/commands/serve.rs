@@ -10,7 +10,7 @@ use std::time::Duration;
 use acp_registry::build::{BuildRequest, Error, Site, build};
 use acp_registry::check::CheckOptions;
 use acp_registry::registry::Registry;
-use acp_registry::server::{Preview, fingerprint, router};
+use acp_registry::server::{Preview, fingerprint, serve};
 use acp_registry::tree::{self, BuildError};
 use tokio::net::TcpListener;
 
@@ -79,7 +79,8 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
                     }
                 }
             });
-            axum::serve(listener, router(Arc::clone(&preview))).await.map_err(Failure::unable)
+            serve(listener, Arc::clone(&preview)).await;
+            Ok::<(), Failure>(())
         };
         match signals::run(ui, server) {
             // An interruption is the normal way to end the server.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::host::fs::temporary;
-use acp_registry::host::process::{Environment, Isolation, LaunchSpec};
+use acp_registry::host::process::{Environment, Isolation, LaunchSpec, hide_from_agents};
 use acp_registry::remote::{Secret, ServeOptions, serve};
 use acp_registry::session::AgentSpec;
 use acp_registry::text::printable;
@@ -59,6 +59,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    // The token is in the environment of this process.
+    hide_from_agents();
     let launch = launch(args, global)?;
     let secret = match &args.token {
         Some(name) => {

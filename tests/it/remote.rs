@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
@@ -29,13 +29,16 @@ impl Served {
     }
 
     fn serve(env: &Env, flags: &[&str], agent: &[&str]) -> Self {
-        let words = [&["serve-agent"], flags, &["--"], agent].concat();
-        let mut command = env.command(&words);
-        let mut child = command.env("TOKEN", "secret").stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        Self::run(&mut env.command(&[&["serve-agent"], flags, &["--"], agent].concat())).unwrap()
+    }
+
+    fn run(command: &mut Command) -> std::io::Result<Self> {
+        let mut child = command.env("TOKEN", "secret").stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/acp\n")).unwrap().to_owned();
-        Self { child, address }
+        let address = line.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/acp
+")).unwrap().to_owned();
+        Ok(Self { child, address })
     }
 
     /// Sends a request, and returns the answer up to the end of its headers, with the body if it has a length.
@@ -200,6 +203,39 @@ fn an_answer_to_the_agent_needs_no_session_and_is_refused_for_another() {
     assert!(answer("acp-session-id: other\r\n", "1").starts_with("HTTP/1.1 400 "));
     assert!(answer("", "2").starts_with("HTTP/1.1 202 "));
     assert!(next("heard").contains(r#""result":2"#));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_agent_does_not_read_the_token_in_the_memory_of_its_server() {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, chown};
+    use std::os::unix::process::CommandExt as _;
+
+    const TEST: &str = "an_agent_does_not_read_the_token_in_the_memory_of_its_server";
+    const USER: u32 = 65_534;
+    let env = Env::empty();
+    for folder in ["", "tmp"] {
+        fs::create_dir_all(env.path(folder)).unwrap();
+        fs::set_permissions(env.path(folder), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let script = "cat /proc/$PPID/environ > tmp/learned; echo ended >> tmp/learned\n\
+                  echo '{\"jsonrpc\":\"2.0\",\"id\":0,\"result\":{}}'; exec cat > /dev/null";
+    let mut command = env.command(&["serve-agent", "--token", "TOKEN", "--", "/bin/sh", "-c", script]);
+    command.env("TMPDIR", env.path("tmp"));
+    // Root reads everything.
+    if rustix::process::geteuid().is_root() {
+        chown(env.path("tmp"), Some(USER), Some(USER)).unwrap();
+        command.uid(USER).gid(USER);
+    }
+    let served = match Served::run(&mut command) {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            return crate::support::skipped(TEST, "other users cannot reach the program under test");
+        }
+        served => served.unwrap(),
+    };
+    served.initialize("authorization: Bearer secret\r\n");
+    assert_eq!(env.read("tmp/learned"), "ended\n");
 }
 
 #[test]

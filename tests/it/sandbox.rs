@@ -141,6 +141,66 @@ fn a_thief_finds_nothing_and_work_goes_on() {
 }
 
 #[test]
+fn a_link_that_an_agent_leaves_in_a_folder_of_programs_opens_nothing_to_its_next_start() {
+    let people = people();
+    if !has_landlock(&people, "a_link_that_an_agent_leaves_in_a_folder_of_programs_opens_nothing_to_its_next_start") {
+        return;
+    }
+    // Landlock does not withhold the mode of a file, without which it is not taken for a program.
+    let files = [".ssh/id_ed25519", ".config/gh/hosts.yml", "bin/tool"].map(|name| people.env.path("home").join(name));
+    let other = people.root().join("homes/b/secret");
+    let plant = |(file, name): (&std::path::PathBuf, &str)| {
+        let file = file.display();
+        format!(
+            "cat '{file}' && echo READ {name}\nchmod +x '{file}'\nln -sf '{file}' .venv/bin/{name} && echo planted\n"
+        )
+    };
+    let plants: String = files.iter().chain([&other]).zip(["rg", "git", "node", "uv"]).map(plant).collect();
+    let script = format!(
+        "#!/bin/sh\nexec 2>/dev/null\nmkdir -p .venv/bin\n{plants}cat '{}/lib/notes'\n",
+        people.env.path("home").display()
+    );
+    assert_eq!(people.run(&["uninstall", "a"]).code, 0);
+    people.install_script(&script, &[]);
+    for path in ["home/bin/tool", "home/lib/notes", "home/next/file"] {
+        people.env.write(path, "a secret\n");
+    }
+    fs::create_dir_all(other.parent().unwrap()).unwrap();
+    fs::write(&other, "a secret\n").unwrap();
+    let path = format!("{}:/usr/bin:/bin", people.env.path("home/project/.venv/bin").display());
+    let run = |place: &str| {
+        let mut command = command(&people, &["run", "a", "--sandbox"]);
+        Run::of(command.env("PATH", &path).current_dir(people.env.path(place)))
+    };
+    assert_eq!(run("home/project").stdout, "planted\n".repeat(4));
+    assert_eq!(run("home/project").stdout, "planted\n".repeat(4));
+    assert!(people.env.path("home/project/.venv/bin/rg").is_symlink());
+    // Elsewhere, that folder is not the agent's, and only a program is opened by a link.
+    let opened = "planted\nplanted\na secret\nREAD node\nplanted\nplanted\n";
+    assert_eq!(run("home/next").stdout, opened);
+}
+
+#[test]
+fn files_that_its_starter_has_open_are_closed_to_an_agent() {
+    let people = people();
+    if !has_landlock(&people, "files_that_its_starter_has_open_are_closed_to_an_agent") {
+        return;
+    }
+    assert_eq!(people.run(&["uninstall", "a"]).code, 0);
+    people.install_script("#!/bin/sh\nexec 2>/dev/null\ncat <&9\necho end\n", &[]);
+    let run = |flags: &[&str]| {
+        let run = command(&people, &[&["run", "a"], flags].concat());
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "exec 9<../.npmrc; exec \"$@\"", "sh"]).arg(run.get_program()).args(run.get_args());
+        let variables = run.get_envs().filter_map(|(name, value)| Some((name, value?)));
+        Run::of(shell.envs(variables).current_dir(people.env.path("home/project")).stdin(std::process::Stdio::null()))
+    };
+    assert_eq!(run(&[]).stdout, "secret of .npmrc\nend\n");
+    let confined = run(&["--sandbox"]);
+    assert_eq!((confined.stdout.as_str(), confined.code), ("end\n", 0), "{}", confined.stderr);
+}
+
+#[test]
 fn a_home_of_an_agent_that_is_a_link_opens_nothing() {
     let people = people();
     if !has_landlock(&people, "a_home_of_an_agent_that_is_a_link_opens_nothing") {

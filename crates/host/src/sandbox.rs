@@ -1,8 +1,9 @@
 //! Confines this process, and all that it starts, to some files. Linux only, by Landlock.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf, absolute};
 
 use crate::process::{NamespaceError, Network};
 
@@ -22,6 +23,9 @@ const SHARED: &[&str] = &["", ".local", ".local/share", ".config", ".cache", ".l
 /// What is read of a runtime: beside its `bin`, there may be anything.
 const RUNTIME: &[&str] = &["include", "lib", "lib64", "libexec"];
 
+/// How many links a path may lead through, as in Linux.
+const LINKS: usize = 40;
+
 /// The version of Landlock whose rights are withheld: since this one, a file that may not be written cannot be truncated by its
 /// name either.
 pub const ABI: i32 = 3;
@@ -33,6 +37,8 @@ pub struct Sandbox {
     closed: PathBuf,
     readable: Vec<PathBuf>,
     writable: Vec<PathBuf>,
+    /// Programs, each by the places where it may be.
+    programs: Vec<Vec<PathBuf>>,
     /// The network.
     pub network: Network,
 }
@@ -81,7 +87,8 @@ impl Sandbox {
             return Err(SandboxError::Unsupported("the home directory is not known".to_owned()));
         }
         let closed = real(closed);
-        let mut sandbox = Self { homes, closed, readable: Vec::new(), writable: Vec::new(), network: Network::Shared };
+        let (readable, writable, programs) = (Vec::new(), Vec::new(), Vec::new());
+        let mut sandbox = Self { homes, closed, readable, writable, programs, network: Network::Shared };
         // A home below one of these, such as that of a service, is not opened with it.
         let system = SYSTEM.iter().map(Path::new).filter(|path| !sandbox.has_home(&real(path)));
         sandbox.readable = system.map(ToOwned::to_owned).collect();
@@ -92,9 +99,10 @@ impl Sandbox {
     /// Lets files below a path be read and executed.
     ///
     /// # Errors
-    /// [`SandboxError::Home`] if the home or the closed directory is below it, [`SandboxError::Path`].
+    /// [`SandboxError::Home`] if the home or the closed directory is below it; [`SandboxError::Link`] if it leads out of a
+    /// directory that was opened before for changes; [`SandboxError::Path`].
     pub fn read(&mut self, path: &Path) -> Result<(), SandboxError> {
-        let real = find(path)?;
+        let real = self.find(path)?;
         if self.has_home(&real) || self.closed.starts_with(&real) {
             return Err(SandboxError::Home(real));
         }
@@ -102,28 +110,19 @@ impl Sandbox {
         Ok(())
     }
 
-    /// Lets a program be executed, with the libraries that are installed with it.
-    pub fn execute(&mut self, program: &Path) {
-        for program in [
-            program.parent().and_then(|folder| Some(folder.canonicalize().ok()?.join(program.file_name()?))),
-            program.canonicalize().ok(),
-        ] {
-            let Some(folder) = program.as_deref().and_then(Path::parent) else { continue };
-            if !self.has_home(folder) {
-                self.readable.push(folder.to_owned());
-            }
-            let prefix = folder.parent().filter(|prefix| folder.ends_with("bin") && !self.is_shared(prefix));
-            self.readable.extend(prefix.into_iter().flat_map(|prefix| RUNTIME.iter().map(|name| prefix.join(name))));
-        }
+    /// Lets a program be executed, with the libraries that are installed with it. Of its places, the first counts to which
+    /// no path leads that may be changed, whenever that is granted: a link there may be the work of the confined program.
+    pub fn execute(&mut self, places: impl IntoIterator<Item = PathBuf>) {
+        self.programs.push(places.into_iter().collect());
     }
 
     /// Lets files below a path be read, executed, changed, created and removed.
     ///
     /// # Errors
     /// [`SandboxError::Home`] if the home or the closed directory is below it, or it is in the closed directory;
-    /// [`SandboxError::Path`].
+    /// [`SandboxError::Link`] and [`SandboxError::Path`] as for [`Sandbox::read`].
     pub fn write(&mut self, path: &Path) -> Result<(), SandboxError> {
-        let real = find(path)?;
+        let real = self.find(path)?;
         if self.is_shared(&real) || self.closed.starts_with(&real) || real.starts_with(&self.closed) {
             return Err(SandboxError::Home(real));
         }
@@ -138,21 +137,96 @@ impl Sandbox {
 
     /// What is read and executed, as far as it exists.
     #[must_use]
-    pub fn readable(&self) -> Vec<&Path> {
-        self.listed(&self.readable)
+    pub fn readable(&self) -> Vec<PathBuf> {
+        self.listed(self.readable.iter().cloned().chain(self.opened()))
     }
 
     /// What is changed as well, as far as it exists or is in the closed directory.
     #[must_use]
-    pub fn writable(&self) -> Vec<&Path> {
-        self.listed(&self.writable)
+    pub fn writable(&self) -> Vec<PathBuf> {
+        self.listed(self.writable.iter().cloned())
+    }
+
+    /// What is read of the programs.
+    fn opened(&self) -> impl Iterator<Item = PathBuf> {
+        let found = self.programs.iter().filter_map(|places| places.iter().find(|place| !self.is_led(place)));
+        found.flat_map(|program| self.parts(program))
+    }
+
+    /// What is read of a program.
+    fn parts(&self, program: &Path) -> Vec<PathBuf> {
+        let folder = program.parent().and_then(|folder| folder.canonicalize().ok());
+        let (Some(folder), Ok(real)) = (folder, program.canonicalize()) else { return Vec::new() };
+        let mut parts = self.installed(&folder);
+        if let Some(target) = real.parent().filter(|target| *target != folder) {
+            // An earlier agent may have put the link there, to any file.
+            let is_alike = || {
+                real.file_name()
+                    .zip(program.file_name())
+                    .is_some_and(|(real, name)| real.as_encoded_bytes().starts_with(name.as_encoded_bytes()))
+            };
+            if is_runtime(target) {
+                parts.extend(self.installed(target));
+            } else if (target.ends_with("bin") || is_alike()) && !real.starts_with(&self.closed) {
+                parts.push(real);
+            }
+        }
+        parts
+    }
+
+    /// A folder of programs and the libraries beside it, without what is not opened as a whole.
+    fn installed(&self, folder: &Path) -> Vec<PathBuf> {
+        let prefix = folder.parent().filter(|prefix| folder.ends_with("bin") && !self.is_shared(prefix));
+        let beside = prefix.into_iter().flat_map(|prefix| RUNTIME.iter().map(|name| prefix.join(name)));
+        let is_open =
+            |path: &PathBuf| !(self.is_shared(path) || path.starts_with(&self.closed) || self.closed.starts_with(path));
+        [folder.to_owned()].into_iter().chain(beside).filter(is_open).collect()
+    }
+
+    /// Whether what a path leads to may be changed by changing what may be written.
+    fn is_led(&self, path: &Path) -> bool {
+        let parts = |path: &Path| path.components().rev().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>();
+        let Ok(path) = absolute(path) else { return true };
+        let (mut rest, mut real, mut links) = (parts(&path), PathBuf::new(), 0);
+        while let Some(part) = rest.pop() {
+            if Path::new(&part).components().next() == Some(Component::ParentDir) {
+                real.pop();
+                continue;
+            }
+            // A root takes the place of the path before it.
+            real.push(part);
+            if self.is_written(&real) {
+                return true;
+            }
+            if let Ok(target) = fs::read_link(&real) {
+                links += 1;
+                if links > LINKS {
+                    return true;
+                }
+                real.pop();
+                rest.extend(parts(&target));
+            }
+        }
+        false
+    }
+
+    fn is_written(&self, path: &Path) -> bool {
+        self.writable.iter().any(|written| path.starts_with(written))
+    }
+
+    /// Where a path leads, unless what may be written leads it elsewhere.
+    fn find(&self, path: &Path) -> Result<PathBuf, SandboxError> {
+        let real = path.canonicalize().map_err(|error| SandboxError::Path { path: path.to_owned(), error })?;
+        if self.is_led(path) && !self.is_written(&real) {
+            return Err(SandboxError::Link(path.to_owned()));
+        }
+        Ok(real)
     }
 
     /// Paths in order, without those below others.
-    fn listed<'a>(&self, paths: &'a [PathBuf]) -> Vec<&'a Path> {
-        let is_there = |path: &&Path| path.exists() || path.starts_with(&self.closed);
-        let sorted: BTreeSet<&Path> = paths.iter().map(PathBuf::as_path).filter(is_there).collect();
-        let mut listed: Vec<&Path> = Vec::new();
+    fn listed(&self, paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+        let sorted: BTreeSet<PathBuf> = paths.filter(|path| path.exists() || path.starts_with(&self.closed)).collect();
+        let mut listed: Vec<PathBuf> = Vec::new();
         for path in sorted {
             if !listed.last().is_some_and(|last| path.starts_with(last)) {
                 listed.push(path);
@@ -178,7 +252,8 @@ impl Sandbox {
         ruleset().map(drop)
     }
 
-    /// Confines this thread and what it starts, for good. Without a network, this must be the only thread of the process.
+    /// Confines this thread and what it starts, for good, and closes files that this process has inherited, which would stay
+    /// open to it. Without a network, this must be the only thread of the process.
     ///
     /// # Errors
     /// [`SandboxError`]; [`SandboxError::Unsupported`] as for [`Sandbox::check`].
@@ -187,11 +262,12 @@ impl Sandbox {
         use landlock::{Access as _, AccessFs, RulesetCreatedAttr as _, RulesetError, path_beneath_rules};
         let rules = |error: RulesetError| SandboxError::Rules(error.to_string());
         let ruleset = ruleset()?;
+        crate::process::close_inherited();
         if self.network == Network::None {
             crate::process::leave_network()?;
         }
         let (reads, all) = (AccessFs::from_read(ABI.into()), AccessFs::from_all(ABI.into()));
-        let ruleset = ruleset.add_rules(path_beneath_rules(&self.readable, reads)).map_err(rules)?;
+        let ruleset = ruleset.add_rules(path_beneath_rules(self.readable(), reads)).map_err(rules)?;
         let ruleset = ruleset.add_rules(path_beneath_rules(&self.writable, all)).map_err(rules)?;
         ruleset.restrict_self().map_err(rules)?;
         Ok(())
@@ -216,9 +292,14 @@ impl Sandbox {
     }
 }
 
-/// Where a path leads.
-fn find(path: &Path) -> Result<PathBuf, SandboxError> {
-    path.canonicalize().map_err(|error| SandboxError::Path { path: path.to_owned(), error })
+/// Whether a folder of programs is that of Node.js, Python or git, by their libraries beside it.
+fn is_runtime(folder: &Path) -> bool {
+    let Some(prefix) = folder.parent().filter(|_| folder.ends_with("bin")) else { return false };
+    let has_python = || {
+        let libraries = fs::read_dir(prefix.join("lib")).into_iter().flatten().flatten();
+        libraries.into_iter().any(|item| item.file_name().as_encoded_bytes().starts_with(b"python3."))
+    };
+    ["lib/node_modules", "libexec/git-core"].iter().any(|name| prefix.join(name).is_dir()) || has_python()
 }
 
 /// What is withheld unless a rule grants it.
@@ -259,20 +340,18 @@ mod tests {
         let home = real.join("home");
         let open = |program: &str, home: &Path| {
             let path = home.join(program);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(&path, "").unwrap();
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, "").unwrap();
             let mut sandbox = Sandbox::new(Some(home), &real.join("agents")).unwrap();
-            let known = sandbox.readable.len();
-            sandbox.execute(&path);
-            let mut opened = sandbox.readable.split_off(known);
+            sandbox.execute([path]);
+            let mut opened: Vec<PathBuf> = sandbox.opened().collect();
             opened.sort();
-            opened.dedup();
             let home = home.canonicalize().unwrap();
             let shown = |path: PathBuf| path.strip_prefix(&home).unwrap().display().to_string().replace('\\', "/");
             opened.into_iter().map(shown).collect::<Vec<_>>()
         };
         let link = real.join("link");
-        std::fs::create_dir(&home).unwrap();
+        fs::create_dir(&home).unwrap();
         #[cfg(unix)]
         std::os::unix::fs::symlink(&home, &link).unwrap();
         for home in [&home, &link].into_iter().filter(|home| home.exists()) {
@@ -285,7 +364,7 @@ mod tests {
             assert_eq!(open("tool", home), [""; 0]);
         }
         for path in ["x/agents/other", "project", ".config"] {
-            std::fs::create_dir_all(home.join(path)).unwrap();
+            fs::create_dir_all(home.join(path)).unwrap();
         }
         let mut sandbox = Sandbox::new(Some(&home), &home.join("x/agents")).unwrap();
         for path in ["", "..", "/", ".local", ".config", "x", "x/agents", "x/agents/other"] {
@@ -298,5 +377,69 @@ mod tests {
         for found in [sandbox.read(&home.join("none")), sandbox.write(&home.join("none"))] {
             assert!(matches!(found, Err(SandboxError::Path { .. })));
         }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_link_opens_a_runtime_and_nothing_that_it_is_led_to() {
+        use std::os::unix::fs::symlink;
+
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap().join("home");
+        let real = |path: &str| home.join(path);
+        for file in [
+            ".ssh/id", ".config/settings", ".config/rg", "x/agents/cred", "x/agents/homes/b/rg", "private/bin/tool",
+            "tools/rg-14/rg", "py/bin/python3.12", "py/lib/python3.12/os.py", "node/bin/node",
+            "node/lib/node_modules/n", "project/.venv/bin/own", "usr/bin/rg",
+        ] {
+            fs::create_dir_all(real(file).parent().unwrap()).unwrap();
+            fs::write(real(file), "").unwrap();
+        }
+        fs::create_dir(real("links")).unwrap();
+        // What a link in a folder of `PATH` opens beside that folder, as a path below the home.
+        let open = |sandbox: &mut Sandbox, link: &str, target: &str| {
+            let _ = fs::remove_file(real(link));
+            symlink(real(target), real(link)).unwrap();
+            sandbox.programs.clear();
+            sandbox.execute([real(link), real("usr/bin/rg")]);
+            let opened: Vec<PathBuf> = sandbox.opened().filter(|path| path.exists()).collect();
+            opened.iter().map(|path| path.strip_prefix(&home).unwrap().display().to_string()).collect::<Vec<_>>()
+        };
+        let mut sandbox = Sandbox::new(Some(&home), &real("x/agents")).unwrap();
+        for (link, target, opened) in [
+            ("rg", ".ssh/id", &[][..]),
+            ("rg", ".config/settings", &[]),
+            ("rg", ".config/rg", &[".config/rg"]),
+            ("rg", "x/agents/cred", &[]),
+            ("rg", "x/agents/homes/b/rg", &[]),
+            ("rg", "private/bin/tool", &["private/bin/tool"]),
+            ("rg", "tools/rg-14/rg", &["tools/rg-14/rg"]),
+            ("python3", "py/bin/python3.12", &["py/bin", "py/lib"]),
+            ("node", "node/bin/node", &["node/bin", "node/lib"]),
+        ] {
+            assert_eq!(open(&mut sandbox, &format!("links/{link}"), target), [&["links"], opened].concat(), "{target}");
+        }
+        // Where the program may write, it may have put any link. The next place counts.
+        let next = ["usr/bin"];
+        sandbox.execute([real("links/rg")]);
+        sandbox.write(&real("project")).unwrap();
+        for target in [".ssh/id", "private/bin/tool", "node/bin/node"] {
+            assert_eq!(open(&mut sandbox, "project/.venv/bin/rg", target), next, "{target}");
+            // Through a link elsewhere, which leads there, too, or whose folder does.
+            assert_eq!(open(&mut sandbox, "links/rg", "project/.venv/bin/rg"), next, "{target}");
+            assert_eq!(open(&mut sandbox, "links/rg", "links/../project/.venv/bin/rg"), next, "{target}");
+        }
+        fs::remove_dir_all(real("project/.venv/bin")).unwrap();
+        symlink(real("node/bin"), real("project/.venv/bin")).unwrap();
+        sandbox.programs.clear();
+        sandbox.execute([real("project/.venv/bin/node")]);
+        assert_eq!(sandbox.opened().count(), 0);
+        for path in ["project/.venv/bin", "project/.venv/bin/node"] {
+            assert!(matches!(sandbox.read(&real(path)), Err(SandboxError::Link(_))), "{path}");
+            assert!(matches!(sandbox.write(&real(path)), Err(SandboxError::Link(_))), "{path}");
+        }
+        // A link in a circle leads nowhere.
+        symlink(real("links/circle"), real("links/circle")).unwrap();
+        assert!(sandbox.is_led(&real("links/circle")));
     }
 }

@@ -1,7 +1,7 @@
 //! Serves a published tree from memory to a browser on this machine.
 //!
 //! * [`Preview`]: the served files, which can be replaced while the server runs
-//! * [`router`]: the HTTP routes, with the headers that a host of the site should send
+//! * [`serve`]: the server, with the headers that a host of the site should send
 //! * [`fingerprint`]: detects changes in a directory
 
 use std::collections::BTreeMap;
@@ -9,11 +9,18 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::time::sleep;
 
 use crate::site::assets::{FIXED, caching};
 use crate::site::{CSP, ICON_CSP, media_type};
@@ -21,6 +28,12 @@ use crate::site::{CSP, ICON_CSP, media_type};
 /// Script that reloads a page when the files have changed.
 const RELOAD: &str = "let known;\nsetInterval(async () => {\n  try {\n    const now = await (await fetch('/-/version')).text();\n    \
     if (known && now !== known) location.reload();\n    known = now;\n  } catch { /* the server has ended */ }\n}, 1000);\n";
+
+/// How long a connection may take to its next request, with all headers.
+const HEAD: Duration = Duration::from_secs(10);
+
+/// How many connections there may be at a time; further ones wait.
+const CONNECTIONS: usize = 64;
 
 /// The element that loads [`RELOAD`], appended to every page.
 const RELOAD_ELEMENT: &str = "<script src=\"/-/reload.js\" defer></script>";
@@ -42,9 +55,29 @@ impl Preview {
     }
 }
 
-/// Routes that serve the files of `preview`. Responses are not compressed, because they do not leave this machine.
-pub fn router(preview: Arc<Preview>) -> Router {
-    Router::new().fallback(answer).with_state(preview)
+/// Serves the files of `preview` to all who connect, for as long as the future is kept. Responses are not compressed,
+/// because they do not leave this machine.
+pub async fn serve(listener: TcpListener, preview: Arc<Preview>) {
+    accept(listener, preview, HEAD, CONNECTIONS).await;
+}
+
+async fn accept(listener: TcpListener, preview: Arc<Preview>, head: Duration, connections: usize) {
+    let routes = Router::new().fallback(answer).with_state(preview);
+    let places = Arc::new(Semaphore::new(connections));
+    let mut builder = Builder::new(TokioExecutor::new()).http1_only();
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(head);
+    while let Ok(place) = places.clone().acquire_owned().await {
+        let Ok((stream, _)) = listener.accept().await else {
+            // There are too many open files, perhaps.
+            sleep(Duration::from_secs(1)).await;
+            continue;
+        };
+        let (builder, service) = (builder.clone(), TowerToHyperService::new(routes.clone()));
+        tokio::spawn(async move {
+            let _ = builder.serve_connection(TokioIo::new(stream), service).await;
+            drop(place);
+        });
+    }
 }
 
 async fn answer(State(preview): State<Arc<Preview>>, request: Request) -> Response {
@@ -135,7 +168,30 @@ pub fn fingerprint(directory: &Path) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpStream;
+
     use super::*;
+
+    #[tokio::test]
+    async fn a_connection_without_a_whole_request_is_ended_and_lets_the_next_one_in() {
+        let whole = "GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+        for text in ["", "GET / HT", "GET / HTTP/1.1\r\nhost: localhost\r\n", whole] {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let head = if text == whole { Duration::from_hours(1) } else { Duration::from_millis(20) };
+            let server = tokio::spawn(accept(listener, Arc::default(), head, 1));
+            for _ in 0..2 {
+                let mut client = TcpStream::connect(address).await.unwrap();
+                client.write_all(text.as_bytes()).await.unwrap();
+                let mut answer = Vec::new();
+                // A reset ends it, too.
+                let _ = client.read_to_end(&mut answer).await;
+                assert_eq!(answer.starts_with(b"HTTP/1.1 404 "), text == whole, "{text}");
+            }
+            server.abort();
+        }
+    }
 
     #[test]
     fn a_fingerprint_sees_what_is_written_added_and_removed() {

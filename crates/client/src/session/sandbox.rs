@@ -74,17 +74,14 @@ impl Session {
         }
         sandbox.own(&own);
         sandbox.read(&version.directory).map_err(refused)?;
-        sandbox.execute(&start.program);
-        for folder in &start.beside {
-            // A folder of programs that is the home itself has more in it.
-            let _ = sandbox.read(folder);
-        }
+        // Programs beside it are in its folder, or in that of the version.
+        sandbox.execute([start.program.clone()]);
         let environment = self.environment();
-        for runtime in RUNTIMES.iter().filter_map(|name| environment.find(name)) {
-            sandbox.execute(&runtime);
+        for name in RUNTIMES {
+            sandbox.execute(environment.find_all(name));
         }
         for link in interpreters(&version.directory) {
-            sandbox.execute(&link);
+            sandbox.execute([link]);
         }
         let below = |folder: &str| if folder.is_empty() { own.clone() } else { own.join(folder) };
         let variables = OWN.map(|(name, folder)| (name.into(), below(folder).into_os_string())).to_vec();
@@ -96,13 +93,12 @@ impl Confined {
     /// What it may touch, for people and other programs.
     #[must_use]
     pub fn permissions(&self) -> Permissions {
-        let list = |paths: Vec<&Path>| paths.into_iter().map(ToOwned::to_owned).collect();
         let named = |(name, value): &(OsString, OsString)| {
             (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())
         };
         Permissions {
-            writes: list(self.sandbox.writable()),
-            reads: list(self.sandbox.readable()),
+            writes: self.sandbox.writable(),
+            reads: self.sandbox.readable(),
             network: if self.sandbox.network == Network::None { "none" } else { "shared" },
             variables: self.variables.iter().map(named).collect(),
             hidden_variables: HIDDEN.to_vec(),

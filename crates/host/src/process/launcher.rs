@@ -192,14 +192,21 @@ fn open_report(path: &Path) -> io::Result<File> {
     File::options().write(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)
 }
 
-/// Closes files that were inherited. This process has not opened any yet.
-pub(super) fn close_inherited() {
+/// Closes files that were inherited, which programs that this one starts would inherit, too. What this process has opened
+/// itself is closed by the system when another program takes its place.
+pub(crate) fn close_inherited() {
     let Ok(items) = fs::read_dir("/proc/self/fd") else { return };
     let numbers: Vec<i32> = items.flatten().filter_map(|item| item.file_name().to_str()?.parse().ok()).collect();
-    for number in numbers.into_iter().filter(|number| *number > 2) {
-        // The descriptor of the directory that was just read is closed already.
+    for number in numbers.into_iter().filter(|number| *number > 2 && is_inherited(*number)) {
         let _ = nix::unistd::close(number);
     }
+}
+
+/// Whether an open descriptor lacks the flag that all have that this process opens.
+fn is_inherited(number: i32) -> bool {
+    let Ok(known) = fs::read_to_string(format!("/proc/self/fdinfo/{number}")) else { return false };
+    let flags = known.lines().find_map(|line| u32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok());
+    flags.is_some_and(|flags| flags & OFlags::CLOEXEC.bits() == 0)
 }
 
 fn set_limits(order: &Order) -> io::Result<()> {

@@ -52,6 +52,8 @@ pub use environment::{Environment, is_executable};
 pub use isolation::{Isolation, IsolationError, Network};
 pub use launch::{LaunchSpec, Obstacle};
 #[cfg(target_os = "linux")]
+pub(crate) use launcher::close_inherited;
+#[cfg(target_os = "linux")]
 pub use launcher::{LAUNCH, launch};
 #[cfg(target_os = "linux")]
 pub(crate) use namespace::leave_network;

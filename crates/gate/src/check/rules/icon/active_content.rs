@@ -1,4 +1,4 @@
-use crate::check::icon::{ELEMENTS, Icon, SVG, XHTML, XLINK, value_range};
+use crate::check::icon::{ELEMENTS, EVENTS, Icon, SVG, XHTML, XLINK, value_range};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{CheckFn, Example, Rule};
 use crate::finding::Level;
@@ -10,10 +10,11 @@ pub(crate) static RULE: Rule = Rule {
     level: Level::Error,
     summary: "icon.svg can run code or is animated",
     why: "Some clients embed icons in their pages, where a script in the icon would run with the client's rights. \
-          Embedded HTML, event handlers and `javascript:` links do the same; an animation can add a colour later. An \
+          Embedded HTML, event handlers and `javascript:` links do the same; an animation can add a colour later, and \
+          `ping` sends a request. An \
           element that is not part of SVG would be HTML there, as would elements in `title` and `desc`, and what \
           follows the first `>` in a processing instruction and in some comments.",
-    fix: "Use plain shapes only: remove scripts, `on…` attributes, `foreignObject`, embedded documents and animations. \
+    fix: "Use plain shapes only: remove scripts, `on…` and `ping` attributes, `foreignObject`, embedded documents and animations. \
           Write nothing but text into `title` and `desc`.",
     fails: Example::Icon(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\">\n  \
@@ -40,7 +41,7 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
         let is_active = ACTIVE.contains(&lower.as_str()) && namespace.is_none_or(|namespace| namespace == SVG);
         // HTML parsers treat `a:script` as an unknown element, but `script` as an HTML element.
         let has_prefix = icon.text[icon.tag(node)].contains(':');
-        if is_active || namespace == Some(XHTML) {
+        if is_active || namespace.is_some_and(|namespace| [XHTML, EVENTS].contains(&namespace)) {
             report
                 .range(icon.tag(node), format!("the element {} is active content", quote(name)))
                 .help("remove the element");
@@ -60,9 +61,14 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
             let is_handler = key.get(..2).is_some_and(|head| head.eq_ignore_ascii_case("on"))
                 && key.len() > 2
                 && attribute.namespace().is_none();
-            if is_handler {
+            let problem = if is_handler || attribute.namespace() == Some(EVENTS) {
+                Some("is an event handler")
+            } else {
+                key.eq_ignore_ascii_case("ping").then_some("sends a request")
+            };
+            if let Some(problem) = problem {
                 report
-                    .range(attribute.range_qname(), format!("the attribute {} is an event handler", quote(key)))
+                    .range(attribute.range_qname(), format!("the attribute {} {problem}", quote(key)))
                     .help("remove the attribute");
             }
             let is_link =
