@@ -633,7 +633,7 @@ impl<'a> Proposer<'a> {
     }
 
     /// Proposes the updates among these results, and closes pull requests of agents that are up to date, see
-    /// [`Proposer::propose`].
+    /// [`Error`] if branches or pull requests cannot be listed. Errors of single agents are in their [`Proposal`].
     ///
     /// # Errors
     /// Returns [`Error`] if branches or pull requests cannot be listed.
