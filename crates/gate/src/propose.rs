@@ -632,8 +632,7 @@ impl<'a> Proposer<'a> {
         Ok(Self { client, github, slug, remote, base, identity, label: target.label })
     }
 
-    /// Proposes the updates among these results, and closes pull requests of agents that are up to date, see
-    /// [`Proposer::propose`].
+    /// Proposes the updates among these results, and closes pull requests of agents that are up to date.
     ///
     /// # Errors
     /// Returns [`Error`] if branches or pull requests cannot be listed.
