@@ -166,10 +166,12 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let patience = session.store.patience;
         let lock = is_written.then(|| signals::run(ui, SettingsEdit::lock(&file, patience, &wait)));
         let lock = lock.transpose()?.transpose()?;
-        let changed = SettingsEdit::plan(&file, &args.agent.id, &settings, action).and_then(|edit| {
-            let copy = if edit.is_change() && is_written { edit.apply()? } else { None };
-            Ok((edit, copy))
-        });
+        let id = args.agent.id.as_str();
+        let changed = if is_written {
+            SettingsEdit::make(&file, id, &settings, action)
+        } else {
+            SettingsEdit::plan(&file, id, &settings, action).map(|edit| (edit, None))
+        };
         if let Some(lock) = lock {
             lock.remove();
         }

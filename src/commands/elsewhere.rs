@@ -9,8 +9,9 @@ use acp_registry::doctor::{CheckStatus, Diagnosis};
 use acp_registry::elsewhere::{Connection, Input, Machine, Order, Output, PATIENCE};
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::install::Kind;
+use acp_registry::json::to_line;
 use acp_registry::session::{AgentSpec, Session};
-use acp_registry::text::{printable, quote};
+use acp_registry::text::{printable, printable_line, quote};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -24,6 +25,9 @@ use crate::terminal::ui::Ui;
 
 /// The most that another machine may report, in bytes.
 const REPORT: usize = 16 << 20;
+
+/// The longest line of another machine that is shown as one, in bytes.
+const LINE: usize = 1 << 16;
 
 /// Flags that start an agent on another machine.
 #[derive(Debug, clap::Args)]
@@ -125,9 +129,9 @@ pub(crate) fn carry_out(
     let is_json = words.iter().any(|word| word == "--json");
     let (exit, result) = ask(machine, command, words, place, global, true)?.1.unwrap_or((Exit::Unable, Vec::new()));
     let text = if is_json {
-        format!("{}\n", read_document::<Value>(machine, command, &result)?)
+        format!("{}\n", to_line(&read_document::<Value>(machine, command, &result)?))
     } else {
-        String::from_utf8_lossy(&result).lines().map(|line| format!("{}\n", printable(line))).collect()
+        String::from_utf8_lossy(&result).lines().map(|line| format!("{}\n", printable_line(line))).collect()
     };
     ui.result(&text)?;
     Ok(exit)
@@ -266,13 +270,73 @@ fn stdout() -> Output {
 
 /// For what no agent has written, so that no escape sequence is meant.
 fn printable_stderr() -> Output {
-    Arc::new(|piece| {
-        let text = String::from_utf8_lossy(piece);
-        let lines = text.split('\n').map(|line| printable(line.trim_end_matches('\r'))).collect::<Vec<_>>();
-        writing(|| io::stderr().write_all(lines.join("\n").as_bytes()))
-    })
+    let lines = Mutex::new(WholeLines::new(|line: &str| writing(|| io::stderr().write_all(line.as_bytes()))));
+    Arc::new(move |piece| lines.lock().unwrap_or_else(PoisonError::into_inner).push(piece))
+}
+
+/// Shows lines once they are whole: in pieces, they could be commands of a CI runner that no piece is. The last one is shown
+/// at the end.
+struct WholeLines<S: FnMut(&str) -> io::Result<()>> {
+    rest: Vec<u8>,
+    show: S,
+}
+
+impl<S: FnMut(&str) -> io::Result<()>> WholeLines<S> {
+    fn new(show: S) -> Self {
+        Self { rest: Vec::new(), show }
+    }
+
+    fn push(&mut self, piece: &[u8]) -> io::Result<()> {
+        self.rest.extend_from_slice(piece);
+        while let Some(end) =
+            self.rest.iter().position(|byte| *byte == b'\n').or((self.rest.len() > LINE).then_some(LINE))
+        {
+            let line = self.rest.drain(..=end).collect::<Vec<_>>();
+            self.line(&line)?;
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, line: &[u8]) -> io::Result<()> {
+        let line = String::from_utf8_lossy(line);
+        (self.show)(&format!("{}\n", printable_line(line.trim_end_matches(['\r', '\n']))))
+    }
+}
+
+impl<S: FnMut(&str) -> io::Result<()>> Drop for WholeLines<S> {
+    fn drop(&mut self) {
+        let rest = std::mem::take(&mut self.rest);
+        if !rest.is_empty() {
+            // Without stderr, the last line is still in the error.
+            let _ = self.line(&rest);
+        }
+    }
 }
 
 fn stderr() -> Output {
     Arc::new(|piece| writing(|| io::stderr().write_all(piece)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_in_pieces_are_no_commands_of_a_runner() {
+        let mut shown = String::new();
+        let mut lines = WholeLines::new(|line: &str| {
+            shown.push_str(line);
+            Ok(())
+        });
+        let long = "x".repeat(LINE);
+        for piece in ["a\r\n ", ":", ":add-mask::x\n#", "#vso[task.x]y", "\n\n\u{1b}[1m", &long, "##", "[error]"] {
+            lines.push(piece.as_bytes()).unwrap();
+        }
+        drop(lines);
+        let expected = format!(
+            "a\n \\u{{3a}}:add-mask::x\n\\u{{23}}#vso[task.x]y\n\n\\u{{1b}}[1m{}\nxxx\\u{{23}}#[error]\n",
+            &long[..LINE - 3]
+        );
+        assert!(shown == expected, "{}", shown.replace(&long[..LINE - 4], "…"));
+    }
 }

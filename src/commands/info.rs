@@ -8,7 +8,7 @@ use acp_registry::manifest::BinaryTarget;
 use acp_registry::ops::{Describe, DescribeReport, describe};
 use acp_registry::session::{AgentSpec, Permissions};
 use acp_registry::statement::Signed;
-use acp_registry::text::printable;
+use acp_registry::text::{printable, printable_line};
 use clap::ValueEnum;
 
 use crate::flags::candidates;
@@ -120,9 +120,9 @@ fn text(report: &DescribeReport, look: Look) -> String {
 
 fn entry(report: &DescribeReport, look: Look) -> String {
     let agent = &report.agent;
-    let name = look.paint("1", &printable(&agent.name));
+    let name = look.paint("1", &printable_line(&agent.name));
     let mut text = look.wrap(&format!("{name} {}", printable(&agent.version)), 2);
-    text.push_str(&look.wrap(&format!("  {}", printable(&agent.description)), 2));
+    text.push_str(&look.wrap(&format!("  {}", printable_line(&agent.description)), 2));
     let mut line = |name: &str, value: Option<&str>| {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
             text.push_str(&line(name, value, look));

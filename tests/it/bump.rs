@@ -189,12 +189,17 @@ fn what_does_not_pass_the_handshake_is_not_taken_in() {
     let server = Server::answering(
         move |asked| if asked.path.starts_with("/npm/") { ok(package.to_string()) } else { not_found() },
     );
-    let arguments =
-        ["--allow-host", &server.host, "bump", "--no-cache", "--verify", "--timeout", "2", "--apply", "--json"];
-    let mut command = verify.program(&arguments);
-    command.env("ACP_REGISTRY_NPM", server.url("/npm"));
-    let run = Run::of(&mut command);
-    verify.assert_clean();
+    let bump = |more: &[&str]| {
+        let arguments = ["--allow-host", &server.host, "bump", "--no-cache", "--verify", "--timeout", "2", "--json"];
+        let mut command = verify.program(&[&arguments[..], more].concat());
+        command.env("ACP_REGISTRY_NPM", server.url("/npm"));
+        let run = Run::of(&mut command);
+        verify.assert_clean();
+        run
+    };
+    let run = bump(&["exits"]);
+    assert!(run.code == 3 && run.stderr.contains("error: no agent could be updated\n"), "{}", run.stderr);
+    let run = bump(&["--apply"]);
     let report: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error} {}", run.stderr));
     assert_eq!(report["updates"].as_array().unwrap().len(), 1, "{report:#}");
     assert_eq!(report["updates"][0]["id"], "good");

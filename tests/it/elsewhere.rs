@@ -2,7 +2,7 @@
 //! script stands that is called like `wsl.exe`.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
@@ -295,6 +295,24 @@ fn a_second_signal_ends_a_start_whose_output_is_not_read() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_machine_that_goes_on_after_a_signal_is_left() {
+    let people = People::new();
+    people.publish(&[people.agent("a", "1.0.0")]);
+    let script = "#!/bin/sh\n[ \"$1\" = -G ] && exit\necho; echo acp-registry-elsewhere found Linux x86_64: /x\n\
+                  while :; do printf '\\001\\000\\000\\000\\001x' || exit; sleep 1; done\n";
+    people.env.write_program("bin/ssh", script);
+    let mut command = with_path(people.command(&["run", "a", "--on", "ssh:box"]), &people.env.path("bin"));
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut byte = [0];
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut byte).unwrap();
+    Running::signal(child.id(), SIGTERM);
+    std::io::copy(&mut stdout, &mut std::io::sink()).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+}
+
 #[test]
 fn stdin_variables_and_exit_codes_pass_and_secrets_do_not() {
     let Some(there) = Box::with_program("stdin_variables_and_exit_codes_pass") else { return };
@@ -564,6 +582,17 @@ fn agents_are_installed_and_updated_there() {
     assert_eq!(there.run(&["update", "--on", "ssh:box"]).stdout, "\\u{1b}[1m\n");
     let run = there.run(&["update", "--on", "ssh:box", "--json"]);
     assert!(run.code == 3 && run.stderr.contains("has not written a JSON document"), "{}", run.stderr);
+    for (answer, flags, shown) in [
+        (r"\1\0\0\0\6\42\302\233\177\42\n", &["--json"][..], "\"\\u009b\\u007f\"\n"),
+        (r"\1\0\0\0\5 ::x\n", &[], " \\u{3a}:x\n"),
+    ] {
+        let version = env!("CARGO_PKG_VERSION");
+        let script = format!(
+            "#!/bin/sh\n[ \"$1\" = --version ] && echo acp-registry {version} && exit\nprintf '{answer}\\4\\0\\0\\0\\1\\0'\n"
+        );
+        there.stub("acp-registry", &script);
+        assert_eq!(there.run(&[&["update", "--on", "ssh:box"], flags].concat()).stdout, shown);
+    }
 }
 
 /// The other machine does not know the registry yet.

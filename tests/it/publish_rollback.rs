@@ -98,7 +98,7 @@ fn no_recall_is_lost() {
     for name in [&before, &warned] {
         let run = env.run(&["publish", "rollback", name, "--to", "pub"]);
         let message = "latest/revoked.json recalls <=0.9.0 of `a`, and that snapshot does not";
-        assert!(run.code == 2 && run.stderr.contains(message), "{} {}", run.code, run.stderr);
+        assert!(run.code == 4 && run.stderr.contains(message), "{} {}", run.code, run.stderr);
     }
     // One that recalls the same is put back.
     env.write("r/b/agent.json", manifest("b").replace("1.0.0", "1.1.0"));

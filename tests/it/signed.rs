@@ -493,7 +493,7 @@ fn publishing_renews_an_old_statement_and_never_drops_it() {
     };
     let run = rollback();
     assert!(
-        run.code == 2 && run.stderr.contains("recalls <2.0.0 of `b`, and that snapshot does not"),
+        run.code == 4 && run.stderr.contains("recalls <2.0.0 of `b`, and that snapshot does not"),
         "{}",
         run.stderr
     );

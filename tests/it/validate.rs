@@ -112,8 +112,8 @@ fn a_broken_configuration_is_shown_with_its_line() {
     let told: Vec<String> = own.map(|finding| format!("{}; {}", finding["message"], finding["help"])).collect();
     let expected = [
         r#""`[withdrawn]` gives no reason for `else`"; "write why the agent is no longer published""#,
-        r#""`[withdrawn]` names `Aaaa`, which is not a valid id"; "did you mean `aaaa`?""#,
-        r#""`[withdrawn]` names `aaab`, but there is no such agent"; "did you mean `aaaa`?""#,
+        r#""`[withdrawn]` names `Aaaa`, which is not a valid id"; "did you mean `aaaa`? If not, remove the id""#,
+        r#""`[withdrawn]` names `aaab`, but there is no such agent"; "did you mean `aaaa`? If not, remove the id""#,
     ];
     assert_eq!(told.len(), 3, "{told:?}");
     assert!(expected.iter().all(|text| told.iter().any(|told| told == text)), "{told:?}");

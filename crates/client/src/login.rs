@@ -79,6 +79,12 @@ fn names_file(name: &str, file: &Path) -> bool {
     Path::new(name).components().count() == 1 && names.contains(&Some(name.as_ref()))
 }
 
+/// A remedy, and another method if the agent has one.
+fn or_another(help: &str, conversation: &Conversation) -> String {
+    let has_others = conversation.handshake().auth_methods.len() > 1;
+    if has_others { format!("{help}; or try another of its methods") } else { help.to_owned() }
+}
+
 /// How long an agent may take to open a session, unless there is less time for everything.
 const SESSION: Duration = Duration::from_mins(1);
 
@@ -216,12 +222,12 @@ impl SignInResult {
                 self.fail(
                     "refused",
                     reply_text(&reply),
-                    "what it wrote to stderr may say why; or try another of its methods",
+                    or_another("what it wrote to stderr may say why", conversation),
                 );
             }
         }
         if reply.probe == Probe::MethodNotFound && self.status == SignInStatus::Failed {
-            let help = "update it, or try another of its methods";
+            let help = or_another("update it", conversation);
             self.fail("method_not_found", format!("{}, although it offers the method", reply_text(&reply)), help);
         }
     }
@@ -268,7 +274,7 @@ impl SignInResult {
             Probe::AuthRequired => {
                 let own = reply.message.as_deref().map(|own| format!(": {own}")).unwrap_or_default();
                 let message = format!("it still wants you to sign in before it opens a session{own}");
-                self.fail("auth_required", message, "do what it says, or try another of its methods");
+                self.fail("auth_required", message, or_another("do what it says", conversation));
             }
             _ => {
                 let message = format!("it is not known whether it has worked: {}", reply_text(&reply));

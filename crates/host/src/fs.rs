@@ -506,20 +506,78 @@ pub fn write_atomic_from(making: &Path, path: &Path, bytes: &[u8]) -> Result<(),
 }
 
 fn replace(making: &Path, path: &Path, bytes: &[u8], sync: fn(&File) -> io::Result<()>) -> Result<(), PathError> {
-    let write = || -> io::Result<tempfile::TempPath> {
-        let mut file = temporary_in(making, path)?;
-        file.write_all(bytes)?;
-        match path.metadata() {
-            Ok(old) => fs::set_permissions(file.path(), old.permissions())?,
-            Err(_) => make_readable(file.path())?,
-        }
-        sync(file.as_file())?;
-        Ok(file.into_temp_path())
-    };
-    let file = write().map_err(PathError::at(path))?;
-    rename(&file, path)?;
-    // The temporary name is gone after the rename, so there is nothing to remove.
-    let _ = file.keep();
+    // Who may replace a file of another user without being the superuser shares the directory with that user.
+    let owner = |file: &File, old: &fs::Metadata| keep_owner(file, old).or(Ok(()));
+    Replacement::write(making, path, path, bytes, (owner, sync))?.put()
+}
+
+/// A file that is written, and takes a path in one step. Until then, nothing at the path changes.
+#[derive(Debug)]
+pub struct Replacement {
+    file: tempfile::TempPath,
+    path: PathBuf,
+}
+
+impl Replacement {
+    /// Writes a file durably beside its path. It has the owner, the group and the mode of the file `like`, if that exists.
+    ///
+    /// # Errors
+    /// Returns [`PathError`], also when the owner and the group cannot be kept.
+    pub fn new(path: &Path, like: &Path, bytes: &[u8]) -> Result<Self, PathError> {
+        Self::write(parent(path), path, like, bytes, (keep_owner, File::sync_all))
+    }
+
+    fn write(
+        making: &Path,
+        path: &Path,
+        like: &Path,
+        bytes: &[u8],
+        (owner, sync): (fn(&File, &fs::Metadata) -> io::Result<()>, fn(&File) -> io::Result<()>),
+    ) -> Result<Self, PathError> {
+        let write = || -> io::Result<tempfile::TempPath> {
+            let mut file = temporary_in(making, path)?;
+            file.write_all(bytes)?;
+            match like.metadata() {
+                Ok(old) => {
+                    // Before the mode, some bits of which this removes.
+                    owner(file.as_file(), &old)?;
+                    fs::set_permissions(file.path(), old.permissions())?;
+                }
+                Err(_) => make_readable(file.path())?,
+            }
+            sync(file.as_file())?;
+            Ok(file.into_temp_path())
+        };
+        Ok(Self { file: write().map_err(PathError::at(path))?, path: path.to_owned() })
+    }
+
+    /// Replaces what is at the path.
+    ///
+    /// # Errors
+    /// Returns [`PathError`]; the old file is unchanged then.
+    pub fn put(self) -> Result<(), PathError> {
+        rename(&self.file, &self.path)?;
+        // The temporary name is gone after the rename, so there is nothing to remove.
+        let _ = self.file.keep();
+        Ok(())
+    }
+}
+
+/// Gives a new file the owner and the group of an old one.
+#[cfg(unix)]
+fn keep_owner(file: &File, old: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt as _, fchown};
+
+    let new = file.metadata()?;
+    if (new.uid(), new.gid()) == (old.uid(), old.gid()) {
+        return Ok(());
+    }
+    fchown(file, Some(old.uid()), Some(old.gid()))
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "the same signature as on Unix")]
+fn keep_owner(_file: &File, _old: &fs::Metadata) -> io::Result<()> {
     Ok(())
 }
 

@@ -82,6 +82,16 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// A [printable](printable) text for the beginning of a line: where it begins with `::` after spaces, which CI runners
+/// treat as a command there, the first colon is escaped too.
+#[must_use]
+pub fn printable_line(text: &str) -> Cow<'_, str> {
+    let text = printable(text);
+    let Some(behind) = text.trim_start().strip_prefix("::") else { return text };
+    let spaces = &text[..text.len() - behind.len() - 2];
+    Cow::Owned(format!("{spaces}\\u{{3a}}:{behind}"))
+}
+
 /// The text on one line, without hidden characters, and with at most `limit` Unicode scalar values.
 #[must_use]
 pub fn shown(text: &str, limit: usize) -> String {
@@ -153,14 +163,19 @@ pub fn suggestions<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>
         return Vec::new();
     }
     let lower = word.to_lowercase();
-    let scored = candidates.into_iter().map(|candidate| {
+    let scored = candidates.into_iter().filter_map(|candidate| {
         // Ids, names of rules and the like have lower case only.
         let word = if candidate.contains(char::is_uppercase) { word } else { &lower };
-        (strsim::jaro_winkler(word, candidate), candidate)
+        // Names of one family, such as `…-acp`, are alike although they are far from each other.
+        let is_alike = strsim::jaro_winkler(word, candidate) > 0.8;
+        let mistakes = strsim::osa_distance(word, candidate);
+        let is_near = is_alike && (mistakes <= 2 || mistakes * 4 <= word.chars().count());
+        // Of as many mistakes, letters that are left out are likelier than wrong ones.
+        is_near.then(|| (mistakes, -strsim::sorensen_dice(word, candidate), candidate))
     });
-    let mut near: Vec<(f64, &str)> = scored.filter(|(score, _)| *score > 0.8).collect();
-    near.sort_by(|a, b| b.0.total_cmp(&a.0));
-    near.into_iter().take(MOST).map(|(_, candidate)| candidate).collect()
+    let mut near: Vec<(usize, f64, &str)> = scored.collect();
+    near.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    near.into_iter().take(MOST).map(|(_, _, candidate)| candidate).collect()
 }
 
 /// Whether two words differ by one mistake: one letter added, missing or replaced, or two swapped. Names that differ in
@@ -345,6 +360,16 @@ mod tests {
             assert!(!escaped.match_indices('#').any(|(at, _)| begins_command(&escaped[at..])), "{escaped}");
         }
         assert!(matches!(printable("# plain"), Cow::Borrowed(_)));
+        for (text, shown) in [
+            ("::error::x", "\\u{3a}:error::x"),
+            (" \u{2003}::x", " \u{2003}\\u{3a}:x"),
+            ("::", "\\u{3a}:"),
+            ("##[x", "\\u{23}#[x"),
+            ("a ::x", "a ::x"),
+            (":x", ":x"),
+        ] {
+            assert_eq!(printable_line(text), shown);
+        }
     }
 
     #[test]
@@ -383,6 +408,8 @@ mod tests {
         assert_eq!(nearest("zzz", ["authors", "license"]), None);
         assert_eq!(suggestions("code", ["codf", "cod", "xyz", "codex", "coder"]), ["codex", "coder", "cod"]);
         assert_eq!(suggestions("PI-ACP", ["pi-acp", "other"]), ["pi-acp"]);
+        assert_eq!(nearest("clde-acp", ["codex-acp", "claude-acp", "cline-acp"]), Some("claude-acp"));
+        assert!(suggestions("nosuch-agent", ["corust-agent"]).is_empty());
         assert!(suggestions("License", ["Unlicense"]).is_empty());
         assert!(suggestions(&"a".repeat(QUOTE_LIMIT + 1), ["a"]).is_empty());
     }

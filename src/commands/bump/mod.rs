@@ -211,7 +211,9 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let not_proposed = proposals.iter().filter(|proposal| proposal.result.is_err()).count();
     let has_update = results.iter().any(|one| matches!(one.result, Ok(ChannelOutcome::Update(_))));
     let failure = if is_unable(results.len(), errors) {
-        Some(Failure::unable("no agent could be looked at").help(CAUSES))
+        let is_seen = |one: &Bumped| one.result.as_ref().is_err_and(|error| error.kind.is_of_update());
+        let done = if results.iter().any(is_seen) { "updated" } else { "looked at" };
+        Some(Failure::unable(format!("no agent could be {done}")).help(CAUSES))
     } else if is_unable(proposals.len(), not_proposed) {
         Some(Failure::unable("no update could be proposed").help(CAUSES))
     } else {

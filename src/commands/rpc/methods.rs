@@ -206,7 +206,7 @@ pub(crate) const METHODS: [Method; 13] = [
                 // Without agents, all of them would be removed.
                 match (request.agents.is_empty(), request.all) {
                     (false, true) => Err(conflict("all", "agents").into()),
-                    (true, false) => Err(missing("agents").into()),
+                    (true, false) => Err(Wrong::new("agents", "or `all` is missing").into()),
                     _ => Ok(ops::uninstall(session, &request, events).await?),
                 }
             })

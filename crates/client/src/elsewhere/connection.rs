@@ -35,6 +35,9 @@ const LINES: usize = 10_000;
 /// How long to wait for a program to end that has no more to do, and for its last lines.
 const LAST: Duration = Duration::from_secs(5);
 
+/// How long the other side has to end after a signal.
+const PARTING: Duration = Duration::from_secs(10);
+
 /// A connection to another machine. Dropping it ends what was started there.
 #[derive(Debug)]
 pub struct Connection {
@@ -169,8 +172,8 @@ impl Connection {
         }
     }
 
-    /// Has the program there carry out an order, and returns its exit code. The first signal is passed on to it, the second
-    /// ends the connection.
+    /// Has the program there carry out an order, and returns its exit code. The first signal is passed on to it; the second,
+    /// or 10 s without an end, ends the connection.
     ///
     /// # Errors
     /// [`Error`] when the connection is lost, or the output cannot be written.
@@ -187,6 +190,7 @@ impl Connection {
         let sending = tokio::spawn(send(stdin, Frame::Order(text), input, controls));
         let mut control = Some(control);
         let mut until = Instant::now() + SILENCE;
+        let mut parting = None;
         let ended = loop {
             tokio::select! {
                 frame = frames.next() => match frame {
@@ -200,10 +204,15 @@ impl Connection {
                 },
                 Some(signal) = signals.recv() => match control.take() {
                     // The channel is empty before the first one.
-                    Some(control) => drop(control.try_send(signal)),
+                    Some(control) => {
+                        let _ = control.try_send(signal);
+                        parting = Some((signal, Instant::now() + PARTING));
+                    }
                     None => return Err(Error::Interrupted(signal)),
                 },
                 () = sleep_until(until) => break None,
+                // What the machine sends does not move this.
+                Some(signal) = past(parting) => return Err(Error::Interrupted(signal)),
             }
         };
         // Drops stdin, so that `ssh` has no more to do.
@@ -245,6 +254,13 @@ impl Peer {
         let text = self.tail.lock().unwrap_or_else(PoisonError::into_inner).text();
         text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
     }
+}
+
+/// The signal, once the time for its effect is over; `None` without one.
+async fn past(parting: Option<(u8, Instant)>) -> Option<u8> {
+    let (signal, until) = parting?;
+    sleep_until(until).await;
+    Some(signal)
 }
 
 /// A program's digest, and its bytes packed by gzip: less than half of them, since each is encrypted on its way.

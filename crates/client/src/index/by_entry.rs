@@ -412,6 +412,7 @@ impl<'a> IndexedAgents<'a> {
             return Err(self.absent(view, &there));
         }
         let mut loaded = self.loaded(index, copy.checked, error.map(|error| staleness(copy.checked, error)));
+        loaded.help = error.and_then(FetchError::remedy);
         loaded.index.origin.is_stale |= !copy.is_fresh();
         Ok(loaded)
     }
@@ -427,7 +428,7 @@ impl<'a> IndexedAgents<'a> {
         let signed = self.proof.map(Into::into);
         index.origin = IndexSource { source, fetched_at: Some(checked), is_stale: warning.is_some(), signed };
         let warning = warning.or_else(|| self.proof?.warning.clone());
-        Loaded { index, is_whole: false, warning }
+        Loaded { index, is_whole: false, warning, help: None }
     }
 
     /// Asks for the discovery document at this address; `None` if there is none, or it does not have the view.

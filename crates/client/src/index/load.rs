@@ -29,6 +29,8 @@ pub struct Loaded {
     pub is_whole: bool,
     /// Why this may not be what its host has now.
     pub warning: Option<String>,
+    /// What to do about that, if known.
+    pub help: Option<String>,
 }
 
 /// What to do where a place has no usable index.
@@ -147,22 +149,23 @@ pub(super) async fn load_proven(
         let signed = proof.map(Signed::from);
         IndexSource { source: place.to_string(), fetched_at: Some(fetched_at), is_stale, signed }
     };
-    let loaded = |index: Index, warning: Option<String>| {
+    let loaded = |index: Index, (warning, help): (Option<String>, Option<String>)| {
         let warning = warning.or_else(|| proof?.warning.clone());
-        Ok(Loaded { index, is_whole: true, warning })
+        Ok(Loaded { index, is_whole: true, warning, help })
     };
+    let whole = (None, None);
     let url = match place {
         IndexLocation::Path(path) => {
             let mut index = from_path(path, proof).await?;
             let changed = std::fs::metadata(path).and_then(|metadata| metadata.modified());
             index.origin = origin(changed.unwrap_or_else(|_| SystemTime::now()), false);
-            return loaded(index, None);
+            return loaded(index, whole);
         }
         IndexLocation::Unusable(wrong) => return Err(wrong.clone().into()),
         IndexLocation::Url(url) => url,
     };
-    let from_copy = |copy: Copy, checked: SystemTime, warning: Option<String>| {
-        let is_stale = warning.is_some() || (options.is_offline && !copy.is_fresh());
+    let from_copy = |copy: Copy, checked: SystemTime, warning: (Option<String>, Option<String>)| {
+        let is_stale = warning.0.is_some() || (options.is_offline && !copy.is_fresh());
         let form = |error| Error::Form { place: place.to_string(), error };
         let mut index = Index::with_digest(copy.text, copy.head.sha256).map_err(form)?;
         index.origin = origin(checked, is_stale);
@@ -175,7 +178,7 @@ pub(super) async fn load_proven(
         return match (copy, proof) {
             (Some(copy), _) => {
                 let checked = copy.checked;
-                from_copy(copy, checked, None)
+                from_copy(copy, checked, whole)
             }
             (None, Some(proof)) if had_copy => Err(proof.refuse(shown(url)).into()),
             (None, _) => Err(Error::Offline(shown(url))),
@@ -183,7 +186,7 @@ pub(super) async fn load_proven(
     }
     if let Some(fresh) = copy.take_if(|copy| copy.is_fresh() && !options.refresh) {
         let checked = fresh.checked;
-        match from_copy(fresh, checked, None) {
+        match from_copy(fresh, checked, whole.clone()) {
             Ok(loaded) => return Ok(loaded),
             Err(error) => tracing::debug!("the copy is not used: {error}"),
         }
@@ -192,20 +195,20 @@ pub(super) async fn load_proven(
     match fetch(&client, url, options.copies.as_ref(), copy.as_ref(), proof).await {
         Ok(Some(mut index)) => {
             index.origin = origin(SystemTime::now(), false);
-            loaded(index, None)
+            loaded(index, whole)
         }
         Ok(None) => match copy {
-            Some(copy) => from_copy(copy, SystemTime::now(), None),
+            Some(copy) => from_copy(copy, SystemTime::now(), whole),
             None => Err(Error::Unasked(shown(url))),
         },
         Err(error) => match copy {
             Some(copy) => {
+                let (checked, help) = (copy.checked, error.remedy());
                 let why = match error {
                     Error::Fetch(error) => error.to_string(),
                     error => error.to_string(),
                 };
-                let (checked, warning) = (copy.checked, staleness(copy.checked, &why));
-                from_copy(copy, checked, Some(warning))
+                from_copy(copy, checked, (Some(staleness(checked, &why)), help))
             }
             None => Err(error),
         },

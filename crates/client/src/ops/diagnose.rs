@@ -201,7 +201,7 @@ async fn index(session: &Session) -> Diagnosis {
     let (place, is_offline) = (&session.options().index, session.options().is_offline);
     let another = "check the network, or name another index with --index or ACP_REGISTRY_INDEX";
     let (status, message, help) = match session.index().await.map_err(Failure::from) {
-        Ok(Loaded { warning: Some(warning), .. }) => (CheckStatus::Warning, warning, Some(another.to_owned())),
+        Ok(Loaded { warning: Some(warning), help, .. }) => (CheckStatus::Warning, warning, help),
         Ok(Loaded { index, .. }) => {
             let count = plural(index.entries().count(), "agent");
             let age = index.age().filter(|_| is_offline).map_or_else(String::new, |age| {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use acp_registry_host::fs::{PathError, ReadError, clear_unfinished, read_bounded, write_atomic};
+use acp_registry_host::fs::{PathError, ReadError, Replacement, clear_unfinished, read_bounded};
 use acp_registry_host::lock::{self, Lock};
 use acp_registry_plan::failure::Failure;
 use acp_registry_plan::text::quote;
@@ -18,6 +18,9 @@ const FILE_LIMIT: u64 = 16 << 20;
 
 /// What the name of the file before the change ends in.
 const BACKUP: &str = ".before-acp-registry";
+
+/// How often a change is planned, if editors save the file meanwhile.
+const ATTEMPTS: usize = 3;
 
 /// What is done with the settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +81,9 @@ pub enum SettingsEditError {
         /// The process.
         holder: String,
     },
+    /// An editor has saved the file since it was read.
+    #[error("{} was changed meanwhile", .0.display())]
+    Changed(PathBuf),
     /// The file may not be written.
     #[error("{} is read-only", .0.display())]
     ReadOnly(PathBuf),
@@ -122,11 +128,7 @@ impl SettingsEdit {
         if path.is_symlink() && !path.exists() {
             return Err(SettingsEditError::Dangling(path.to_owned()));
         }
-        let before = match read_bounded(&real, &real, FILE_LIMIT) {
-            Ok(bytes) => Some(String::from_utf8(bytes).map_err(|_| SettingsEditError::Encoding(real.clone()))?),
-            Err(ReadError::NotFound) => None,
-            Err(error) => return Err(SettingsEditError::Read { path: real, error }),
-        };
+        let before = read(&real)?;
         let text = before.as_deref().unwrap_or_default();
         let (after, had_settings) = if text.trim().is_empty() && action == SettingsAction::Remove {
             (text.to_owned(), false)
@@ -156,19 +158,46 @@ impl SettingsEdit {
         let lock = Lock::wait(&lock::beside(&real), "changing the settings of an editor", patience, wait).await?;
         let lock = lock.map_err(|holder| SettingsEditError::Locked { path: real.clone(), holder })?;
         clear_unfinished(&real);
+        clear_unfinished(&backup(&real));
         Ok(lock)
     }
 
-    /// Changes the file in one step. Returns the path of a copy of what it was, if it was there.
+    /// Plans the change of a file and makes it. If an editor saves the file meanwhile, the change is planned again. Returns
+    /// also the path of a copy of what the file was, if it was there and changed. The caller holds the [lock](Self::lock).
     ///
     /// # Errors
-    /// [`SettingsEditError::ReadOnly`] or [`SettingsEditError::Write`].
-    pub fn apply(&self) -> Result<Option<PathBuf>, SettingsEditError> {
-        let copy = self.before.as_ref().map(|_| {
-            let mut name = self.path.clone().into_os_string();
-            name.push(BACKUP);
-            PathBuf::from(name)
-        });
+    /// [`SettingsEditError`].
+    pub fn make(
+        path: &Path,
+        id: &str,
+        settings: &str,
+        action: SettingsAction,
+    ) -> Result<(Self, Option<PathBuf>), SettingsEditError> {
+        Self::attempt(path, id, settings, action, || ())
+    }
+
+    /// `meanwhile` is called between each plan and its change.
+    fn attempt(
+        path: &Path,
+        id: &str,
+        settings: &str,
+        action: SettingsAction,
+        mut meanwhile: impl FnMut(),
+    ) -> Result<(Self, Option<PathBuf>), SettingsEditError> {
+        let mut left = ATTEMPTS;
+        loop {
+            let edit = Self::plan(path, id, settings, action)?;
+            meanwhile();
+            left -= 1;
+            match if edit.is_change() { edit.apply() } else { Ok(None) } {
+                Err(SettingsEditError::Changed(_)) if left > 0 => {}
+                done => return Ok((edit, done?)),
+            }
+        }
+    }
+
+    /// Changes the file in one step, if it is still what it was.
+    fn apply(&self) -> Result<Option<PathBuf>, SettingsEditError> {
         if let Some(folder) = self.path.parent() {
             std::fs::create_dir_all(folder).map_err(PathError::at(folder))?;
         }
@@ -176,17 +205,33 @@ impl SettingsEdit {
         if self.path.metadata().is_ok_and(|metadata| metadata.permissions().readonly()) {
             return Err(SettingsEditError::ReadOnly(self.path.clone()));
         }
-        if let Some(copy) = &copy {
-            let mut new = copy.clone().into_os_string();
-            new.push(".new");
-            let _ = std::fs::remove_file(&new);
-            // With its permissions from the start: the settings may hold secrets of other agents. The copy of the last change stays
-            // until this one is whole.
-            let copied = std::fs::copy(&self.path, &new).and_then(|_| std::fs::rename(&new, copy));
-            copied.inspect_err(|_| drop(std::fs::remove_file(&new))).map_err(PathError::at(copy))?;
+        // Both have the owner and the permissions of the file: the settings may hold secrets of other agents.
+        let replacement = |path: &Path, text: &str| Replacement::new(path, &self.path, text.as_bytes());
+        let copy = self.before.as_ref().map(|before| replacement(&backup(&self.path), before)).transpose()?;
+        let file = replacement(&self.path, &self.after)?;
+        // The disk may have taken long to write them.
+        if read(&self.path)? != self.before {
+            return Err(SettingsEditError::Changed(self.path.clone()));
         }
-        write_atomic(&self.path, self.after.as_bytes())?;
+        let copy = copy.map(|copy| copy.put().map(|()| backup(&self.path))).transpose()?;
+        file.put()?;
         Ok(copy)
+    }
+}
+
+/// Where the copy of a file before its change is.
+fn backup(path: &Path) -> PathBuf {
+    let mut name = path.to_owned().into_os_string();
+    name.push(BACKUP);
+    name.into()
+}
+
+/// The text of a file; `None` if there is no such file.
+fn read(path: &Path) -> Result<Option<String>, SettingsEditError> {
+    match read_bounded(path, path, FILE_LIMIT) {
+        Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| SettingsEditError::Encoding(path.to_owned())),
+        Err(ReadError::NotFound) => Ok(None),
+        Err(error) => Err(SettingsEditError::Read { path: path.to_owned(), error }),
     }
 }
 
@@ -445,6 +490,7 @@ impl From<SettingsEditError> for Failure {
                 .unwrap_or("make the file and its directory writable, or name another with --file")
                 .to_owned(),
             SettingsEditError::Locked { .. } => "try again once it has ended, or wait longer with --wait".to_owned(),
+            SettingsEditError::Changed(_) => "try again once no editor saves it".to_owned(),
             SettingsEditError::Dangling(_) => "remove the link, or let it lead to a file".to_owned(),
             SettingsEditError::ReadOnly(_) => "make the file writable, or name another with --file".to_owned(),
             SettingsEditError::Read { .. } => "make it a readable file, or name another with --file".to_owned(),
@@ -628,13 +674,67 @@ mod tests {
         std::fs::set_permissions(&file, permissions).unwrap();
         let edit = SettingsEdit::plan(&file, "a", SETTINGS, SettingsAction::Write).unwrap();
         assert!(edit.is_change() && !edit.had_settings);
-        assert!(matches!(edit.apply(), Err(SettingsEditError::ReadOnly(_))));
+        let change = SettingsEdit::make(&file, "a", SETTINGS, SettingsAction::Write);
+        assert!(matches!(change, Err(SettingsEditError::ReadOnly(_))));
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "{}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no copy is left");
         let link = folder.path().join("link.json");
         std::os::unix::fs::symlink(folder.path().join("absent"), &link).unwrap();
         let plan = SettingsEdit::plan(&link, "a", SETTINGS, SettingsAction::Write);
         assert!(matches!(plan, Err(SettingsEditError::Dangling(_))));
+    }
+
+    #[test]
+    fn what_an_editor_saves_meanwhile_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("s.json");
+        let text = || std::fs::read_to_string(&file).unwrap();
+        let change =
+            |meanwhile: &mut dyn FnMut()| SettingsEdit::attempt(&file, "a", SETTINGS, SettingsAction::Write, meanwhile);
+        std::fs::write(&file, "{}").unwrap();
+        let mut saves = 0;
+        let error = change(&mut || {
+            saves += 1;
+            std::fs::write(&file, format!("{{ \"saves\": {saves} }}")).unwrap();
+        });
+        let error = error.unwrap_err().to_string();
+        assert_eq!((error.ends_with("s.json was changed meanwhile"), saves), (true, ATTEMPTS), "{error}");
+        assert_eq!(text(), "{ \"saves\": 3 }");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no copy is left");
+
+        let mut saved = Some("{ \"saved\": true }");
+        let (edit, copy) = change(&mut || {
+            if let Some(text) = saved.take() {
+                std::fs::write(&file, text).unwrap();
+            }
+        })
+        .unwrap();
+        assert!(text().contains("\"saved\": true") && text().contains("\"run\""), "{}", text());
+        assert_eq!((edit.after, edit.before.as_deref()), (text(), Some("{ \"saved\": true }")));
+        assert_eq!(std::fs::read_to_string(copy.unwrap()).unwrap(), "{ \"saved\": true }");
+        let mut only_once = Some(());
+        change(&mut || assert!(only_once.take().is_some())).unwrap();
+    }
+
+    /// Only the superuser can give a file to another user; others can give it to any of their groups.
+    #[cfg(unix)]
+    #[test]
+    fn the_file_and_its_copy_keep_their_owner() {
+        use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("s.json");
+        std::fs::write(&file, "{}").unwrap();
+        let is_other = chown(&file, Some(65534), Some(65534)).is_ok();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).unwrap();
+        let facts = |path: &Path| {
+            let metadata = path.metadata().unwrap();
+            (metadata.uid(), metadata.gid(), metadata.mode() & 0o777)
+        };
+        let before = facts(&file);
+        assert_eq!(before.0 == 65534, is_other);
+        let copy = SettingsEdit::make(&file, "a", SETTINGS, SettingsAction::Write).unwrap().1.unwrap();
+        assert_eq!((facts(&file), facts(&copy)), (before, before));
     }
 
     #[test]

@@ -95,6 +95,11 @@ impl ErrorKind {
         matches!(self, Self::SourceUnavailable | Self::RateLimited)
     }
 
+    /// Whether the agent was looked at, and its update does not work.
+    pub fn is_of_update(self) -> bool {
+        matches!(self, Self::AssetMissing | Self::ValidationFailed | Self::HandshakeFailed | Self::NotWritten)
+    }
+
     /// Creates an error of this kind.
     pub fn because(self, message: impl Into<String>) -> Error {
         Error { kind: self, message: message.into() }

@@ -2,7 +2,11 @@
 
 use acp_registry_host::fs::{PathError, ReadError};
 use acp_registry_plan::failure::Failure;
+use acp_registry_plan::revocations::REVOKED;
 use acp_registry_plan::statement::{STATEMENT, STATEMENT_SIGNATURE};
+use acp_registry_plan::text::quote;
+
+use super::LATEST;
 
 /// Why a tree cannot be published, or snapshots cannot be pruned.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +53,14 @@ pub enum Error {
         message: String,
         /// What the user can do about it.
         remedy: String,
+    },
+    /// The snapshot is from before a recall.
+    #[error("{LATEST}/{REVOKED} recalls {versions} of {}, and that snapshot does not", quote(.id))]
+    LostRecall {
+        /// The agent.
+        id: String,
+        /// The versions.
+        versions: String,
     },
     /// A folder of the target is a symbolic link.
     #[error("{0} is a symbolic link, and its target would be overwritten")]
@@ -107,9 +119,9 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether a file does not match its digest.
+    /// Whether it is not safe to publish this: a file does not match its digest, or clients would start what was recalled.
     pub fn is_of_integrity(&self) -> bool {
-        matches!(self, Self::Digest(_) | Self::Altered(_))
+        matches!(self, Self::Digest(_) | Self::Altered(_) | Self::LostRecall { .. })
     }
 
     /// Whether the target that the caller named is invalid.
@@ -143,6 +155,11 @@ fn publish_remedy(error: &Error) -> String {
         }
         Error::Store { remedy: Some(remedy), .. } | Error::Target { remedy, .. } => return remedy.clone(),
         Error::Store { .. } => "check the network, AWS_ENDPOINT_URL and AWS_REGION, and run it again",
+        Error::LostRecall { .. } => {
+            return format!(
+                "put back the earlier files of the registry, except {REVOKED}, build them, and publish that"
+            );
+        }
         Error::Link(_) => "remove the link, or name the directory that is meant with --to",
         Error::Foreign(_) => "move it away, or name another place with --to",
         Error::Unpublished(_) => "name the place of a published tree with --to",

@@ -6,7 +6,6 @@ use std::time::Duration;
 use acp_registry_plan::revocations::{REVOKED, REVOKED_LIMIT, Revocation, Revocations};
 use acp_registry_plan::statement::Signed;
 use acp_registry_plan::sums::{SIGNATURE, SIGNATURE_LIMIT, SUMS};
-use acp_registry_plan::text::quote;
 
 use super::headers::Headers;
 use super::prune::refuse_unpublished;
@@ -333,8 +332,5 @@ async fn refuse_lost_recalls(sender: &Sender<'_>) -> Result<(), Error> {
         then.get(id).iter().any(|kept| kept.written == recall.written && kept.level >= recall.level)
     };
     let Some((id, recall)) = now.iter().find(|(id, recall)| !keeps(id, recall)) else { return Ok(()) };
-    let (id, versions) = (quote(id), &recall.written);
-    let message = format!("{LATEST}/{REVOKED} recalls {versions} of {id}, and that snapshot does not");
-    let remedy = format!("put back the earlier files of the registry, except {REVOKED}, build them, and publish that");
-    Err(Error::Target { message, remedy })
+    Err(Error::LostRecall { id: id.to_owned(), versions: recall.written.to_string() })
 }

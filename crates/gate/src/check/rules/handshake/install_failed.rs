@@ -1,4 +1,4 @@
-use super::{AGENT, MARKS, not_started, own_remedy, passed, release, report_row, rows, target};
+use super::{AGENT, MARKS, not_started, passed, release, report_row, rows, target};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
@@ -39,9 +39,11 @@ pub(super) const REASONS: &[&str] =
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
     for row in rows(subject, survey).iter().filter(|row| !row.is_not_startable) {
         if row.reason().is_some_and(|reason| REASONS.contains(&reason)) && !is_told_already(subject, survey, row) {
-            let remedy = own_remedy(row, |id| {
-                format!("`acp-registry verify {}` shows the whole output of the installation", escape(id))
+            // For other reasons, there is no output: nothing ran.
+            let usual = (row.reason() == Some("install_failed")).then(|| {
+                format!("`acp-registry verify {}` shows the whole output of the installation", escape(&row.id))
             });
+            let remedy = row.remedy().map(ToOwned::to_owned).or(usual);
             report_row(subject, row, remedy, report);
         }
     }

@@ -38,7 +38,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, reporter: &mut Reporter<'_>) {
             report_row(
                 subject,
                 row,
-                format!("{remedy}, or switch off handshake/missing-runtime on this machine"),
+                Some(format!("{remedy}, or switch off handshake/missing-runtime on this machine")),
                 reporter,
             );
         }

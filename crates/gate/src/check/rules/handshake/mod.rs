@@ -87,7 +87,7 @@ pub(super) fn report(
 ) {
     for row in rows(subject, survey).iter().filter(|row| !row.is_not_startable) {
         if row.reason().is_some_and(|reason| reasons.contains(&reason)) {
-            report_row(subject, row, own_remedy(row, &remedy), report);
+            report_row(subject, row, Some(own_remedy(row, &remedy)), report);
         }
     }
 }
@@ -101,7 +101,7 @@ fn report_not_startable(
     report: &mut Reporter<'_>,
 ) {
     for row in rows(subject, survey).iter().filter(|row| row.not_startable_by() == Some(kind)) {
-        report_row(subject, row, own_remedy(row, |_| remedy.into()), report);
+        report_row(subject, row, Some(own_remedy(row, |_| remedy.into())), report);
     }
 }
 
@@ -111,14 +111,17 @@ fn own_remedy(row: &Row, usual: impl Fn(&str) -> String) -> String {
 }
 
 /// Reports a row: what is known in the message, what to do in the help.
-fn report_row(subject: &Subject<'_>, row: &Row, remedy: String, report: &mut Reporter<'_>) {
+fn report_row(subject: &Subject<'_>, row: &Row, remedy: Option<String>, report: &mut Reporter<'_>) {
     let message = row.message().unwrap_or("the agent did not pass");
     // The message may already contain one of the lines.
     let is_news = |line: &&str| !line.is_empty() && !message.contains(&escape(line));
     let lines: Vec<&str> = row.stderr().lines().map(str::trim).filter(is_news).collect();
     let last: Vec<String> = lines.iter().skip(lines.len().saturating_sub(LINES)).map(|line| quote(line)).collect();
     let stderr = if last.is_empty() { String::new() } else { format!("; the end of stderr: {}", last.join(" ")) };
-    report.value(place(subject, row), format!("{message}{stderr}")).help(remedy);
+    let draft = report.value(place(subject, row), format!("{message}{stderr}"));
+    if let Some(remedy) = remedy {
+        draft.help(remedy);
+    }
 }
 
 /// For examples: an agent distributed with npx.

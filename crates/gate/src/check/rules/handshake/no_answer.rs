@@ -1,4 +1,4 @@
-use super::{AGENT, MARKS, passed, report, started};
+use super::{AGENT, MARKS, passed, report_row, rows, started};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
@@ -37,12 +37,13 @@ pub(crate) static RULE: Rule = Rule {
 
 pub(super) const REASONS: &[&str] = &["exited", "machine_busy", "spawn_failed", "timeout"];
 
-fn check(subject: &Subject<'_>, survey: &Survey, reporter: &mut Reporter<'_>) {
-    report(
-        subject,
-        survey,
-        REASONS,
-        |id| format!("`acp-registry verify {}` starts it again, and shows the end of its stderr", escape(id)),
-        reporter,
-    );
+fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
+    for row in rows(subject, survey).iter().filter(|row| !row.is_not_startable) {
+        let Some(reason) = row.reason().filter(|reason| REASONS.contains(reason)) else { continue };
+        // An agent that was not started has no stderr.
+        let usual = ["exited", "timeout"].contains(&reason).then(|| {
+            format!("`acp-registry verify {}` starts it again, and shows the end of its stderr", escape(&row.id))
+        });
+        report_row(subject, row, row.remedy().map(ToOwned::to_owned).or(usual), report);
+    }
 }

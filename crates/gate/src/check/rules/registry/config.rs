@@ -73,7 +73,7 @@ fn check(registry: &Registry, options: &CheckOptions<'_>, report: &mut Reporter<
 
 fn suggest(registry: &Registry, id: &str, draft: Draft<'_>) {
     match nearest(id, registry.entries.iter().map(|entry| entry.id.as_str())) {
-        Some(near) => draft.help(format!("did you mean `{near}`?")),
+        Some(near) => draft.help(format!("did you mean `{near}`? If not, remove the id")),
         None => draft.help("remove the id"),
     };
 }
@@ -85,16 +85,16 @@ fn check_hold(registry: &Registry, id: &str, hold: &HoldConfig, report: &mut Rep
     if hold.until.is_some_and(|until| until < today(SystemTime::now())) || current.as_ref() == Some(&hold.version) {
         return;
     }
-    let problem = match registry.revocations().find(id, &hold.version) {
-        Some(recall) if recall.level == RevocationLevel::Revoked => recall.to_string(),
+    let (problem, known) = match registry.revocations().find(id, &hold.version) {
+        Some(recall) if recall.level == RevocationLevel::Revoked => (recall.to_string(), "is not recalled"),
         _ if earlier_versions(registry, id).is_some_and(|all| !all.contains(&hold.version)) => {
-            "is not known to git".to_owned()
+            ("is not known to git".to_owned(), "the registry has had")
         }
         _ => return,
     };
     report
         .file(format!("`[hold]` names {} of {}, which {problem}", quote(&hold.version), quote(id)))
-        .help("name a version that the registry has had, or remove the hold")
+        .help(format!("name a version that {known}, or remove the hold"))
         .grave();
 }
 
@@ -138,7 +138,7 @@ fn check_withdrawn(registry: &Registry, id: &str, reason: &str, report: &mut Rep
     } else if let Some(near) = registry.entries.iter().find(|entry| is_mistyped(id, &entry.id)) {
         report
             .file(format!("`[withdrawn]` names {}, but there is no such agent", quote(id)))
-            .help(format!("did you mean {}?", quote(&near.id)));
+            .help(format!("did you mean {}? If not, remove the id", quote(&near.id)));
     }
 }
 
