@@ -36,8 +36,7 @@ impl Served {
         let mut child = command.env("TOKEN", "secret").stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/acp
-")).unwrap().to_owned();
+        let address = line.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/acp\n")).unwrap().to_owned();
         Ok(Self { child, address })
     }
 

@@ -508,7 +508,7 @@ pub fn write_atomic_from(making: &Path, path: &Path, bytes: &[u8]) -> Result<(),
 fn replace(making: &Path, path: &Path, bytes: &[u8], sync: fn(&File) -> io::Result<()>) -> Result<(), PathError> {
     // Who may replace a file of another user without being the superuser shares the directory with that user.
     let owner = |file: &File, old: &fs::Metadata| keep_owner(file, old).or(Ok(()));
-    Replacement::write(making, path, path, bytes, (owner, sync))?.put()
+    Replacement::write(making, path, path, bytes, owner, sync)?.put()
 }
 
 /// A file that is written, and takes a path in one step. Until then, nothing at the path changes.
@@ -524,7 +524,7 @@ impl Replacement {
     /// # Errors
     /// Returns [`PathError`], also when the owner and the group cannot be kept.
     pub fn new(path: &Path, like: &Path, bytes: &[u8]) -> Result<Self, PathError> {
-        Self::write(parent(path), path, like, bytes, (keep_owner, File::sync_all))
+        Self::write(parent(path), path, like, bytes, keep_owner, File::sync_all)
     }
 
     fn write(
@@ -532,7 +532,8 @@ impl Replacement {
         path: &Path,
         like: &Path,
         bytes: &[u8],
-        (owner, sync): (fn(&File, &fs::Metadata) -> io::Result<()>, fn(&File) -> io::Result<()>),
+        owner: fn(&File, &fs::Metadata) -> io::Result<()>,
+        sync: fn(&File) -> io::Result<()>,
     ) -> Result<Self, PathError> {
         let write = || -> io::Result<tempfile::TempPath> {
             let mut file = temporary_in(making, path)?;

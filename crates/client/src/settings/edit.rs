@@ -702,9 +702,9 @@ mod tests {
         assert_eq!(text(), "{ \"saves\": 3 }");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no copy is left");
 
-        let mut saved = Some("{ \"saved\": true }");
+        let mut later = Some("{ \"saved\": true }");
         let (edit, copy) = change(&mut || {
-            if let Some(text) = saved.take() {
+            if let Some(text) = later.take() {
                 std::fs::write(&file, text).unwrap();
             }
         })

@@ -332,5 +332,5 @@ async fn refuse_lost_recalls(sender: &Sender<'_>) -> Result<(), Error> {
         then.get(id).iter().any(|kept| kept.written == recall.written && kept.level >= recall.level)
     };
     let Some((id, recall)) = now.iter().find(|(id, recall)| !keeps(id, recall)) else { return Ok(()) };
-    Err(Error::LostRecall { id: id.to_owned(), versions: recall.written.to_string() })
+    Err(Error::LostRecall { id: id.to_owned(), versions: recall.written.clone() })
 }

@@ -42,9 +42,6 @@ pub(super) const XLINK: &str = "http://www.w3.org/1999/xlink";
 /// Maximum number of XML nodes: elements and texts.
 const NODE_LIMIT: u32 = 20_000;
 
-/// Maximum number of elements around each other. Limited because rules look at all elements around each one.
-const DEPTH_LIMIT: usize = 200;
-
 /// Maximum number of attributes, estimated by the number of `=`. Limited because the XML parser compares all attributes
 /// of an element with each other.
 const ATTRIBUTE_LIMIT: usize = 10_000;
@@ -149,10 +146,6 @@ impl<'a> Icon<'a> {
         let options = ParsingOptions { allow_dtd: false, nodes_limit: NODE_LIMIT, entity_resolver: None };
         let document = Document::parse_with_options(text, options).map_err(|error| describe(text, &error))?;
         check_declaration(text)?;
-        // The document is above the outermost element, and a text below the innermost one.
-        if document.descendants().any(|node| node.is_element() && node.ancestors().nth(DEPTH_LIMIT + 1).is_some()) {
-            return Err(too_many("elements around each other", DEPTH_LIMIT));
-        }
         let (styles, shapes, colors, unread) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut icon = Self { text, document, styles, shapes, colors, unread };
         icon.styles = icon.read_styles();
@@ -388,10 +381,6 @@ mod tests {
         }
         let many = format!("<svg>{}</svg>", "<g/>".repeat(60_000));
         assert!(Icon::parse(&many).err().unwrap().message.contains("more than 20000 elements"));
-        let deep = |depth: usize| format!("<svg>{}x{}</svg>", "<g>".repeat(depth - 1), "</g>".repeat(depth - 1));
-        assert!(Icon::parse(&deep(DEPTH_LIMIT)).is_ok());
-        let error = Icon::parse(&deep(DEPTH_LIMIT + 1)).err().unwrap();
-        assert!(error.message.contains("more than 200 elements around each other"), "{error:?}");
         let many = format!("<svg {}/>", "a='' ".repeat(20_000));
         assert!(Icon::parse(&many).err().unwrap().message.contains("more than 10000 attributes"));
         let many = format!("<svg><style>{}</style></svg>", ".a{fill:none}".repeat(2_000));
