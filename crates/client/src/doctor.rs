@@ -712,6 +712,6 @@ mod tests {
         assert_eq!(check.message.matches(&shown).count(), 1, "{}", check.message);
         let check = look("file/place");
         assert_eq!(check.status, CheckStatus::Error);
-        assert!(check.message.starts_with("agents cannot be installed in "), "{}", check.message);
+        assert!(check.message.starts_with("agents cannot be read in "), "{}", check.message);
     }
 }

@@ -169,7 +169,10 @@ pub fn suggestions<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>
         // Names of one family, such as `…-acp`, are alike although they are far from each other.
         let is_alike = strsim::jaro_winkler(word, candidate) > 0.8;
         let mistakes = strsim::osa_distance(word, candidate);
-        let is_near = is_alike && (mistakes <= 2 || mistakes * 4 <= word.chars().count());
+        // Letters that are left out make no other word.
+        let mut letters = candidate.chars();
+        let is_part = word.chars().all(|letter| letters.any(|other| other == letter));
+        let is_near = is_alike && (is_part || mistakes <= 2 || mistakes * 4 <= word.chars().count());
         // Of as many mistakes, letters that are left out are likelier than wrong ones.
         is_near.then(|| (mistakes, -strsim::sorensen_dice(word, candidate), candidate))
     });
