@@ -82,7 +82,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A [printable](printable) text for the beginning of a line: where it begins with `::` after spaces, which CI runners
+/// A [`printable`] text for the beginning of a line: where it begins with `::` after spaces, which CI runners
 /// treat as a command there, the first colon is escaped too.
 #[must_use]
 pub fn printable_line(text: &str) -> Cow<'_, str> {
