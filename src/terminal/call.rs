@@ -64,7 +64,10 @@ pub(crate) enum EventSink {
 impl EventSink {
     pub(crate) fn send(&self, event: &Event<'_>) {
         match self {
-            Self::Stderr => write_stderr(&format!("{}\n", json_for_log(&complete_document(&to_line(event))))),
+            Self::Stderr => {
+                let line = complete_document(event).map_or_else(|| to_line(event), |event| to_line(&event));
+                write_stderr(&format!("{}\n", json_for_log(&line)));
+            }
             Self::Call(call) => (call.notify)(event),
         }
     }

@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
-use acp_registry::json::to_line;
 use clap::ArgMatches;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::terminal::arguments::words;
@@ -56,25 +56,35 @@ fn with_flags(part: &str, given: &[GivenFlag]) -> String {
     format!("{own}{flags}{rest}")
 }
 
-/// A JSON document whose members `help` are completed.
-pub(crate) fn complete_document(text: &str) -> String {
-    let (mut done, mut rest) = (String::with_capacity(text.len()), text);
-    // In a string, the quotes would be escaped.
-    while let Some((before, value)) = rest.split_once("\"help\":") {
-        done.push_str(before);
-        done.push_str("\"help\":");
-        let mut values = serde_json::Deserializer::from_str(value).into_iter::<Value>();
-        rest = value;
-        if let Some(Ok(Value::String(help))) = values.next() {
-            done.push_str(&to_line(&complete(&help)));
-            rest = &value[values.byte_offset()..];
+/// A document or an event, with the flags of this run in its remedies; `None` where there are no such flags.
+pub(crate) fn complete_document(document: &impl Serialize) -> Option<Value> {
+    GIVEN.get().filter(|given| !given.is_empty())?;
+    let mut document = serde_json::to_value(document).ok()?;
+    complete_members(&mut document, &complete);
+    Some(document)
+}
+
+/// Completes what is a remedy: `help` beside the message of a problem. Variables of an agent may have any names.
+fn complete_members(value: &mut Value, complete: &impl Fn(&str) -> String) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| complete_members(item, complete)),
+        Value::Object(members) => {
+            let is_problem = members.contains_key("message");
+            for (name, value) in members.iter_mut().filter(|(name, _)| *name != "env") {
+                match value {
+                    Value::String(help) if is_problem && name == "help" => *help = complete(help),
+                    value => complete_members(value, complete),
+                }
+            }
         }
+        _ => {}
     }
-    done + rest
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -91,6 +101,20 @@ mod tests {
         ] {
             assert_eq!(with_flags(part, &given), expected);
         }
+    }
+
+    #[test]
+    fn remedies_are_completed_and_nothing_else() {
+        let mut document = json!({
+            "error": { "message": "m", "help": "h" }, "checks": [{ "message": "m", "help": "h" }, { "help": "h" }],
+            "env": { "message": "m", "help": "h" }, "help": "h",
+        });
+        complete_members(&mut document, &str::to_uppercase);
+        let expected = json!({
+            "error": { "message": "m", "help": "H" }, "checks": [{ "message": "m", "help": "H" }, { "help": "h" }],
+            "env": { "message": "m", "help": "h" }, "help": "h",
+        });
+        assert_eq!(document, expected);
     }
 
     #[test]

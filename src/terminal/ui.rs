@@ -7,6 +7,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::Arc;
 
 use acp_registry::failure::{AgentFailure, Failure};
+use acp_registry::json;
 use acp_registry::ops::Report;
 use acp_registry::text::{json_for_log, printable};
 use clap::{Args, ValueEnum};
@@ -216,13 +217,12 @@ impl Ui {
 
     /// Writes a document, or hands it to the client.
     pub(crate) fn document<T: Serialize>(&self, document: &Document<'_, T>) -> Result<(), Failure> {
-        match &self.call {
-            Some(call) => {
-                call.answer(document);
-                Ok(())
-            }
-            None => self.result(&remedy::complete_document(&document.to_text())),
+        if let Some(call) = &self.call {
+            call.answer(document);
+            return Ok(());
         }
+        let completed = remedy::complete_document(document);
+        self.result(&completed.map_or_else(|| document.to_text(), |document| json::to_string(&document)))
     }
 
     /// Writes the document of a report, or hands it to the client.
