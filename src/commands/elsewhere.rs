@@ -287,13 +287,18 @@ impl<S: FnMut(&str) -> io::Result<()>> WholeLines<S> {
     }
 
     fn push(&mut self, piece: &[u8]) -> io::Result<()> {
-        self.rest.extend_from_slice(piece);
+        let mut bytes = std::mem::take(&mut self.rest);
+        bytes.extend_from_slice(piece);
+        let mut rest = bytes.as_slice();
+        // A line that is too long is shown in parts.
         while let Some(end) =
-            self.rest.iter().position(|byte| *byte == b'\n').or((self.rest.len() > LINE).then_some(LINE))
+            rest.iter().take(LINE + 1).position(|byte| *byte == b'\n').or((rest.len() > LINE).then_some(LINE))
         {
-            let line = self.rest.drain(..=end).collect::<Vec<_>>();
-            self.line(&line)?;
+            let (line, behind) = rest.split_at(end + 1);
+            self.line(line)?;
+            rest = behind;
         }
+        self.rest = rest.to_vec();
         Ok(())
     }
 

@@ -80,9 +80,7 @@ impl Store {
     pub(super) fn lock_file(&self, id: &AgentId) -> PathBuf {
         self.agents().join(format!(".{id}.lock"))
     }
-}
 
-impl Store {
     /// Waits for the lock of an agent, unless other people can change its directory. `what` describes this process to
     /// others meanwhile, and `wait` is called once with who is waited for.
     pub(super) async fn lock(&self, id: &AgentId, what: &str, wait: &(dyn Fn(&str) + Sync)) -> Result<Lock, Error> {
