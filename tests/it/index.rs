@@ -182,6 +182,9 @@ fn after_one_installation_nothing_is_sent() {
         assert_eq!(run.code, 0, "{arguments:?} {}", run.stderr);
     }
     assert_eq!(people.server.asked().len(), before);
-    let run = people.run(&["install", "b", "--offline"]);
-    assert!(run.code == 3 && run.stderr.contains("--offline"), "{}", run.stderr);
+    for more in [&[][..], &["--dry-run"]] {
+        let run = people.run(&[&["install", "b", "--offline"], more].concat());
+        assert!(run.code == 3 && run.stderr.contains("--offline"), "{}", run.stderr);
+    }
+    assert_eq!(people.run(&["install", "a", "--offline", "--dry-run"]).code, 0);
 }

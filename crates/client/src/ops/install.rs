@@ -154,8 +154,9 @@ fn dry_run(
     events: &Events<'_>,
 ) -> Result<InstallReport, Failure> {
     let (mut agents, mut errors) = (Vec::new(), Vec::new());
-    for InstallRequest { plan, .. } in tasks {
-        match check_revoked(session, &plan.id, &plan.version, events) {
+    for InstallRequest { plan, again, terms, .. } in tasks {
+        let allowed = check_revoked(session, &plan.id, &plan.version, events);
+        match allowed.and_then(|()| Ok(session.refuse_fetch(&plan, again, terms)?)) {
             Ok(()) => agents.push(planned(&plan, session)?),
             Err(failure) => errors.push(failure.for_agent(&plan.id)),
         }

@@ -109,9 +109,7 @@ impl Session {
         self.refuse_revoked(&plan.id, &plan.version)?;
         let there = self.store.installed(plan)?;
         let is_proven = there.as_ref().is_none_or(|there| request.terms.are_met(there) && is_by(plan, there));
-        if self.options.is_offline {
-            self.refuse_offline(plan, request.again, is_proven)?;
-        }
+        self.refuse_fetch(plan, request.again, request.terms)?;
         if plan.kind() != Kind::Binary && plan.platform != Platform::host() {
             return Err(Error::OtherPlatform { id: plan.id.to_string(), kind: plan.kind().as_str() });
         }
@@ -174,6 +172,19 @@ impl Session {
     }
 
     /// Offline, only an intact version counts as installed.
+    /// Refuses an installation for which something would be fetched, where nothing may be.
+    ///
+    /// # Errors
+    /// [`Error::Offline`].
+    pub(crate) fn refuse_fetch(&self, plan: &Plan, again: bool, terms: Terms) -> Result<(), Error> {
+        if !self.options.is_offline {
+            return Ok(());
+        }
+        let there = self.store.installed(plan)?;
+        let is_proven = there.as_ref().is_none_or(|there| terms.are_met(there) && is_by(plan, there));
+        self.refuse_offline(plan, again, is_proven)
+    }
+
     fn refuse_offline(&self, plan: &Plan, again: bool, is_proven: bool) -> Result<(), Error> {
         let there = self.store.installed(plan)?;
         if !again && is_proven && there.as_ref().is_some_and(Version::is_intact) {
