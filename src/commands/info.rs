@@ -153,7 +153,7 @@ fn entry(report: &DescribeReport, look: Look) -> String {
     );
     line("preview", agent.preview.as_ref().map(|preview| preview.version.as_str()));
     let current = report.current.as_ref();
-    for version in &report.versions {
+    for (version, revocation) in &report.versions {
         let receipt = &version.receipt;
         let is_current = report.is_current(version);
         let mark = match current {
@@ -161,7 +161,8 @@ fn entry(report: &DescribeReport, look: Look) -> String {
             Some(_) if is_current => ", current",
             _ => "",
         };
-        line("installed", Some(&format!("{} ({}{mark})", receipt.version, receipt.source.kind().as_str())));
+        let recall = revocation.as_ref().map(|found| format!(", {}", found.level.as_str())).unwrap_or_default();
+        line("installed", Some(&format!("{} ({}{mark}{recall})", receipt.version, receipt.source.kind().as_str())));
         line("built by", receipt.provenance.as_ref().map(|proven| proven.publisher.workflow.as_str()));
     }
     text

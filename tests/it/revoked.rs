@@ -87,6 +87,11 @@ fn what_is_installed_is_not_started_once_the_recall_is_known() {
     let (_, list) = people.json(&["list", "--installed"]);
     let expected = json!({ "level": "revoked", "reason": "It reads keys", "since": "2026-01-31" });
     assert_eq!((&list["agents"][0]["revocation"], list["agents"][1].get("revocation")), (&expected, None));
+    let info = people.run(&["info", "a"]);
+    assert!(info.stdout.contains("1.0.0 (binary, current, revoked)"), "{}", info.stdout);
+    let [(_, info), (_, other)] = ["a", "b"].map(|id| people.json(&["info", id]));
+    let recall = |info: &Value| info["installed_versions"][0].get("revocation").cloned();
+    assert_eq!((recall(&info), recall(&other)), (Some(expected), None));
     let (code, doctor) = people.json(&["doctor"]);
     assert_eq!((code, text(&doctor["agents"][0], "status")), (1, "error"), "{doctor}");
     assert!(doctor["agents"][0]["checks"].to_string().contains("is revoked since 2026-01-31"), "{doctor}");

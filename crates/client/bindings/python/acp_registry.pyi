@@ -120,6 +120,16 @@ class Held(TypedDict):
     reason: str
 
 
+class Revocation(TypedDict):
+    """
+    What the registry says of a version that it has recalled.
+    """
+
+    level: Literal['revoked', 'deprecated']
+    reason: str
+    since: str | None
+
+
 Code: TypeAlias = Literal[
     'findings',
     'usage',
@@ -173,16 +183,6 @@ class Failure(TypedDict):
     suggestions: list[str]
 
 
-class ListAgentRevocation(TypedDict):
-    """
-    The registry has recalled the installed version; absent where it has not.
-    """
-
-    level: Literal['revoked', 'deprecated']
-    reason: str
-    since: str | None
-
-
 class ListAgent(TypedDict):
     """
     An agent. Null: the index does not state it, or there is no index.
@@ -220,7 +220,7 @@ class ListAgent(TypedDict):
     installed_version: str | None
     pinned: bool
     held: NotRequired[Held]
-    revocation: NotRequired[ListAgentRevocation]
+    revocation: NotRequired[Revocation]
 
 
 class SearchParams(TypedDict):
@@ -284,6 +284,7 @@ class InfoInstalledVersion(TypedDict):
     size: int
     installed_at: str | None
     current: bool
+    revocation: NotRequired[Revocation]
 
 
 class InfoPermissions(TypedDict):

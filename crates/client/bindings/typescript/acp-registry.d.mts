@@ -176,6 +176,15 @@ export interface Held {
   /** Why, in the words of the maintainers. */
   reason: string;
 }
+/** What the registry says of a version that it has recalled. */
+export interface Revocation {
+  /** A `revoked` version is not started; a `deprecated` one is, with a warning. */
+  level: 'revoked' | 'deprecated';
+  /** Why the version was recalled. */
+  reason: string;
+  /** When it was recalled, as the registry has written it. */
+  since: string | null;
+}
 /** Why a command failed for one agent. */
 export interface AgentFailure {
   /** The agent. */
@@ -283,16 +292,7 @@ export interface ListAgent {
   /** Whether it stays at its version. */
   pinned: boolean;
   held?: Held;
-  revocation?: ListAgentRevocation;
-}
-/** The registry has recalled the installed version; absent where it has not. */
-export interface ListAgentRevocation {
-  /** A `revoked` version is not started; a `deprecated` one is, with a warning. */
-  level: 'revoked' | 'deprecated';
-  /** Why the version was recalled. */
-  reason: string;
-  /** When it was recalled, as the registry has written it. */
-  since: string | null;
+  revocation?: Revocation;
 }
 /** The parameters, by name. */
 export interface SearchParams {
@@ -397,6 +397,7 @@ export interface InfoInstalledVersion {
   installed_at: string | null;
   /** Whether it is the version that is started. */
   current: boolean;
+  revocation?: Revocation;
 }
 /** What the installed agent may touch in `run --sandbox` from the working directory; with `--permissions`. */
 export interface InfoPermissions {

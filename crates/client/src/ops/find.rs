@@ -205,6 +205,20 @@ impl InstalledRow {
     }
 }
 
+/// The recall of an installed version in a document.
+#[derive(Serialize)]
+struct RevocationMember {
+    level: RevocationLevel,
+    reason: String,
+    since: Option<String>,
+}
+
+impl From<&Revocation> for RevocationMember {
+    fn from(Revocation { level, reason, since, .. }: &Revocation) -> Self {
+        Self { level: *level, reason: shown(reason, REASON), since: since.as_ref().map(|since| shown(since, 40)) }
+    }
+}
+
 impl Serialize for InstalledRow {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -216,22 +230,9 @@ impl Serialize for InstalledRow {
             installed_version: &'a str,
             pinned: bool,
             #[serde(skip_serializing_if = "Option::is_none")]
-            revocation: Option<WrittenRevocation>,
+            revocation: Option<RevocationMember>,
         }
-        #[derive(Serialize)]
-        struct WrittenRevocation {
-            level: RevocationLevel,
-            reason: String,
-            since: Option<String>,
-        }
-        let revocation = self.revocation.as_ref().map(|revocation| {
-            let Revocation { level, reason, since, .. } = revocation;
-            WrittenRevocation {
-                level: *level,
-                reason: shown(reason, REASON),
-                since: since.as_ref().map(|since| shown(since, 40)),
-            }
-        });
+        let revocation = self.revocation.as_ref().map(RevocationMember::from);
         let about = self.entry.as_ref().map(About::of).unwrap_or_default();
         let Self { launch, is_pinned, .. } = self;
         Row { launch, about, installed_version: &launch.version, pinned: *is_pinned, revocation }.serialize(serializer)
@@ -298,8 +299,8 @@ pub struct DescribeReport {
     pub known_from: Option<&'static str>,
     /// The version in the index, if another one is described.
     pub newest: Option<String>,
-    /// The installed versions.
-    pub versions: Vec<Version>,
+    /// The installed versions, each with its recall, if the registry has recalled it.
+    pub versions: Vec<(Version, Option<Revocation>)>,
     /// The installed agent.
     pub current: Option<StoredAgent>,
     /// The earlier versions of the registry, the newest first, if they are asked for.
@@ -340,7 +341,7 @@ impl DescribeReport {
     #[must_use]
     pub fn registry_versions(&self) -> Option<Vec<RegistryVersion<'_>>> {
         let earlier = self.earlier.as_ref()?;
-        let is_installed = |version: &str| self.versions.iter().any(|known| known.receipt.version == version);
+        let is_installed = |version: &str| self.versions.iter().any(|(known, _)| known.receipt.version == version);
         let one = |version, since| RegistryVersion { version, since, installed: is_installed(version) };
         let now = self.entry.get("version").and_then(Value::as_str).map(|version| one(version, None));
         let before = earlier.versions.iter().map(|earlier| one(&earlier.version, earlier.since.as_deref()));
@@ -359,6 +360,8 @@ struct VersionRow<'a> {
     size: u64,
     installed_at: &'a str,
     current: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revocation: Option<RevocationMember>,
 }
 
 impl Serialize for DescribeReport {
@@ -381,7 +384,10 @@ impl Serialize for DescribeReport {
             index_sha256: &'a str,
             index: IndexOrigin,
         }
-        fn row(version: &Version, current: bool) -> VersionRow<'_> {
+        fn row<'a>(
+            report: &DescribeReport,
+            (version, revocation): &'a (Version, Option<Revocation>),
+        ) -> VersionRow<'a> {
             let Version { receipt, directory, .. } = version;
             VersionRow {
                 version: &receipt.version,
@@ -390,7 +396,8 @@ impl Serialize for DescribeReport {
                 install_dir: directory,
                 size: receipt.size,
                 installed_at: &receipt.installed_at,
-                current,
+                current: report.is_current(version),
+                revocation: revocation.as_ref().map(RevocationMember::from),
             }
         }
         let members = Members {
@@ -399,7 +406,7 @@ impl Serialize for DescribeReport {
             known_from: self.known_from,
             agent: &self.entry,
             installed: !self.versions.is_empty(),
-            installed_versions: self.versions.iter().map(|version| row(version, self.is_current(version))).collect(),
+            installed_versions: self.versions.iter().map(|version| row(self, version)).collect(),
             pinned: self.current.as_ref().is_some_and(|agent| agent.is_pinned),
             held: self.held(),
             versions: self.registry_versions(),
@@ -443,6 +450,8 @@ pub async fn describe(session: &Session, request: &Describe, events: &Events<'_>
         Ok::<_, Failure>(session.confine(&version, &session.find_start(&version)?, directory)?.permissions())
     };
     let permissions = request.permissions.as_ref().map(permit).transpose()?;
+    let with_recall = |version: Version| (session.find_installed_revocation(&version), version);
+    let versions = versions.into_iter().map(with_recall).map(|(recall, version)| (version, recall)).collect();
     Ok(DescribeReport { agent, entry, known_from, newest, versions, current, earlier, permissions, index })
 }
 
