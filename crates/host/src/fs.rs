@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use acp_registry_plan::digest::{Hasher, Sha256};
 use acp_registry_plan::failure::Failure;
+use rayon::prelude::*;
 
-#[cfg(target_os = "linux")]
+#[cfg(any(test, target_os = "linux"))]
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Number of bytes available to this user on the directory's file system; `None` if unknown.
@@ -142,26 +143,49 @@ pub fn make_private(directory: &Path) -> io::Result<()> {
     builder.create(directory)
 }
 
+/// How often a directory is made again whose parents other processes remove.
+const ATTEMPTS: usize = 10_000;
+
+/// Creates a directory and its missing parents, also while other processes remove those parents because they are empty.
+///
+/// # Errors
+/// Returns the error of the operating system.
+pub fn make_all(directory: &Path) -> io::Result<()> {
+    let is_removed = |made: &io::Result<()>| made.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    let mut made = (0..ATTEMPTS).map(|_| fs::create_dir_all(directory)).skip_while(is_removed);
+    made.next().unwrap_or_else(|| fs::create_dir_all(directory))
+}
+
 /// Lists all regular files below a directory, with their sizes in bytes. Links are not followed.
 ///
 /// # Errors
 /// Returns [`PathError`] if a directory or file cannot be read.
 pub fn files_below(directory: &Path) -> Result<Vec<(PathBuf, u64)>, PathError> {
-    let mut files = Vec::new();
-    let mut waiting = vec![directory.to_owned()];
-    while let Some(directory) = waiting.pop() {
-        for item in fs::read_dir(&directory).map_err(PathError::at(&directory))? {
-            let item = item.map_err(PathError::at(&directory))?;
-            let kind = item.file_type().map_err(PathError::at(&directory))?;
-            if kind.is_dir() {
-                waiting.push(item.path());
-            } else if kind.is_file() {
-                let size = item.metadata().map_err(PathError::at(&directory))?.len();
-                files.push((item.path(), size));
-            }
+    let (mut files, mut waiting) = (Vec::new(), vec![directory.to_owned()]);
+    while !waiting.is_empty() {
+        let level: Vec<_> = waiting.par_iter().map(|directory| list(directory)).collect::<Result<_, _>>()?;
+        waiting.clear();
+        for (folders, found) in level {
+            waiting.extend(folders);
+            files.extend(found);
         }
     }
     Ok(files)
+}
+
+/// The directories in a directory, and its regular files with their sizes.
+fn list(directory: &Path) -> Result<(Vec<PathBuf>, Vec<(PathBuf, u64)>), PathError> {
+    let (mut folders, mut files) = (Vec::new(), Vec::new());
+    for item in fs::read_dir(directory).map_err(PathError::at(directory))? {
+        let item = item.map_err(PathError::at(directory))?;
+        let kind = item.file_type().map_err(PathError::at(directory))?;
+        if kind.is_dir() {
+            folders.push(item.path());
+        } else if kind.is_file() {
+            files.push((item.path(), item.metadata().map_err(PathError::at(directory))?.len()));
+        }
+    }
+    Ok((folders, files))
 }
 
 /// Computes the digest of a file, from its current position to its end.
@@ -848,6 +872,25 @@ mod tests {
         assert_eq!(digest(&file).unwrap(), Sha256::of(""));
         file.seek(SeekFrom::Start(4)).unwrap();
         assert_eq!(digest(&file).unwrap(), Sha256::of("thing"));
+    }
+
+    #[test]
+    fn a_directory_is_made_while_its_empty_parents_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (parent, is_over) = (folder.path().join("a/b"), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    let _ = fs::remove_dir(&parent).and_then(|()| fs::remove_dir(parent.parent().unwrap()));
+                }
+            });
+            let made: io::Result<Vec<()>> =
+                (0..300).map(|_| make_all(&parent.join("c")).and_then(|()| fs::remove_dir(parent.join("c")))).collect();
+            is_over.store(true, Ordering::Relaxed);
+            made.unwrap();
+        });
+        // A name that cannot be one is an error at once.
+        assert!(make_all(&folder.path().join("x".repeat(300))).is_err());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use acp_registry_host::fs::{PathError, rename, sync_below, write_new};
+use acp_registry_host::fs::{PathError, make_all, rename, sync_below, write_new};
 use acp_registry_host::lock::{self, Lock};
 use acp_registry_host::process::{Environment, Scratch};
 use acp_registry_plan::manifest::{self, AgentId};
@@ -81,7 +81,8 @@ impl Store {
         let lock = self.lock(&plan.id, &format!("installing {} {}", plan.id, plan.version), order.waiting).await?;
         let agent = self.directory(&plan.id);
         let mut first = First { store: self, agent: &agent, is_over: agent.exists(), lock: Some(lock) };
-        fs::create_dir_all(&agent).map_err(PathError::at(&agent))?;
+        // A process that has uninstalled the last agent removes the directory above.
+        make_all(&agent).map_err(PathError::at(&agent))?;
         let done = self.install_locked(order, &agent, keeps_existing).await?;
         first.is_over = true;
         Ok(done)

@@ -60,15 +60,13 @@ struct Digests {
 pub(super) fn record(directory: &Path, program: &Path, kind: Kind) -> Result<u64, PathError> {
     let found = files_below(&directory.join(FILES))?;
     let size = found.iter().map(|(_, bytes)| bytes).sum();
-    let mut sizes = BTreeMap::new();
-    let mut files: Vec<PathBuf> = Vec::new();
-    if kind == Kind::Binary {
-        files.extend(found.into_iter().map(|(path, _)| path));
+    let (files, mut sizes): (Vec<PathBuf>, BTreeMap<String, u64>) = if kind == Kind::Binary {
+        (found.into_iter().map(|(path, _)| path).collect(), BTreeMap::new())
     } else {
-        let named = found.into_iter().filter_map(|(path, bytes)| Some((file_name(&path, directory)?, bytes)));
-        sizes.extend(named.filter(|(name, _)| !is_rewritten(name)));
-        files.push(program.canonicalize().map_err(PathError::at(program))?);
-    }
+        let named = found.into_par_iter().filter_map(|(path, bytes)| Some((file_name(&path, directory)?, bytes)));
+        let program = program.canonicalize().map_err(PathError::at(program))?;
+        (vec![program], named.filter(|(name, _)| !is_rewritten(name)).collect())
+    };
     let real = directory.canonicalize().map_err(PathError::at(directory))?;
     let digests: BTreeMap<String, String> = files
         .into_par_iter()
