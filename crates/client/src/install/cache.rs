@@ -1,12 +1,14 @@
 //! Where npm and uv keep what they have fetched from one installation to the next.
 
-use std::fs;
+use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use acp_registry_host::fs::{PathError, files_below, make_private, write_new};
 use acp_registry_host::lock::{Acquisition, Lock, mark_used};
 use acp_registry_host::owner;
 use acp_registry_host::process::Scratch;
+use serde::{Deserialize, Serialize};
 
 /// The caches of npm and uv below one directory, shared by all installations and by nothing else.
 ///
@@ -26,6 +28,8 @@ pub(super) struct Open {
     pub(super) uv: PathBuf,
     /// Unpacked packages of npm.
     pub(super) packages: PathBuf,
+    /// What the first Node.js of `PATH` has answered.
+    pub(super) node: PathBuf,
     /// Keeps [`PackageCache::shrink`] away.
     _mark: fs::File,
 }
@@ -40,6 +44,7 @@ impl PackageCache {
     /// Makes the caches, for their owner only, and marks them as used; `None` where that fails, since caches are
     /// optional, or where other users could change them.
     pub(super) fn open(&self) -> Option<Open> {
+        let node = self.directory.join("node.json");
         let [npm, uv, packages] = self.folders();
         for folder in [&npm, &uv, &packages] {
             make_private(folder).ok()?;
@@ -52,7 +57,7 @@ impl PackageCache {
             // Another installation may have made it.
             let _ = write_new(&marker, b"");
         }
-        Some(Open { npm, uv, packages, _mark: mark_used(&marker)? })
+        Some(Open { npm, uv, packages, node, _mark: mark_used(&marker)? })
     }
 
     /// Removes the caches when they have more bytes than `limit`, without those that installations share, unless something is
@@ -139,6 +144,22 @@ fn has_other_names(path: &Path) -> bool {
     return path.symlink_metadata().is_ok_and(|found| std::os::unix::fs::MetadataExt::nlink(&found) > 1);
     #[cfg(not(unix))]
     return path.as_os_str().is_empty();
+}
+
+/// By what a change of a kept file is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct FileState {
+    /// Bytes.
+    size: u64,
+    /// When it was changed, in nanoseconds since 1970.
+    modified: u64,
+}
+
+impl From<&Metadata> for FileState {
+    fn from(metadata: &Metadata) -> Self {
+        let since = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+        Self { size: metadata.len(), modified: u64::try_from(since.as_nanos()).unwrap_or(u64::MAX) }
+    }
 }
 
 #[cfg(test)]

@@ -4,12 +4,16 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use acp_registry_archive::Program;
 use acp_registry_host::command::answer;
+use acp_registry_host::fs::{open_file, read_bounded, write_atomic_from};
 use acp_registry_host::owner;
 use acp_registry_host::process::Environment;
+use acp_registry_plan::json;
 use acp_registry_plan::text::escape;
 use serde::{Deserialize, Serialize};
 
+use super::cache::FileState;
 use super::places::lasting;
 
 /// How long a runtime may take to print its version.
@@ -150,6 +154,42 @@ pub(super) fn node_version(program: &Path) -> Option<String> {
     Some(version.strip_prefix('v').unwrap_or(version).to_owned())
 }
 
+/// The version that a Node.js has printed, for as long as its file is the same: it takes as long to start as a small package
+/// to be put in place.
+#[derive(Serialize, Deserialize)]
+struct KeptVersion {
+    #[serde(serialize_with = "acp_registry_plan::json::path")]
+    program: PathBuf,
+    file: FileState,
+    version: String,
+}
+
+/// The largest file of a [`KeptVersion`] that is read, in bytes.
+const KEPT_LIMIT: u64 = 1 << 16;
+
+/// Like [`node_version`], but keeps the answer in the file `kept`. A script is always asked: those of version managers answer
+/// for the working directory.
+pub(super) fn kept_node_version(program: &Path, kept: &Path) -> Option<String> {
+    let real = program.canonicalize().ok().filter(|real| real.file_stem().is_some_and(|name| name == "node"));
+    let Some((real, file)) = real.and_then(|real| Some((real.clone(), open_file(&real).ok()?))) else {
+        return node_version(program);
+    };
+    if !matches!(Program::examine(&file), Program::Elf { .. } | Program::MachO { .. } | Program::Pe { .. }) {
+        return node_version(program);
+    }
+    let state = FileState::from(&file.metadata().ok()?);
+    let bytes = kept.parent().and_then(|folder| read_bounded(kept, folder, KEPT_LIMIT).ok());
+    let known = bytes.and_then(|bytes| json::whole::<KeptVersion>(&bytes).ok());
+    if let Some(known) = known.filter(|known| known.program == real && known.file == state) {
+        return Some(known.version);
+    }
+    let version = node_version(program)?;
+    let answer = KeptVersion { program: real, file: state, version };
+    // It is asked again where it cannot be kept.
+    let _ = write_atomic_from(kept.parent()?, kept, json::to_string(&answer).as_bytes());
+    Some(answer.version)
+}
+
 /// The longest range that is read, in bytes.
 const RANGE_LIMIT: usize = 1000;
 
@@ -282,6 +322,44 @@ mod tests {
             assert_eq!(better_node(&nowhere, &program, ">=20").is_some(), is_asked, "{name} {mode:o}");
             assert_eq!(fs::remove_file(marker).is_ok(), is_asked, "{name} {mode:o}");
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_answer_is_kept_until_the_program_is_another_and_scripts_are_always_asked() {
+        use std::fs::{self, File, Permissions};
+        use std::os::unix::fs::PermissionsExt as _;
+        use std::time::UNIX_EPOCH;
+
+        let folder = tempfile::tempdir().unwrap();
+        let (node, kept) = (folder.path().join("node"), folder.path().join("node.json"));
+        let keep = |program: &Path| {
+            let real = program.canonicalize().unwrap();
+            let file = FileState::from(&real.metadata().unwrap());
+            let answer = KeptVersion { program: real, file, version: "1.2.3".to_owned() };
+            fs::write(&kept, json::to_string(&answer)).unwrap();
+        };
+        let says = || kept_node_version(&node, &kept);
+        // A program that is no Node.js: its answer is another one.
+        fs::copy("/bin/sh", &node).unwrap();
+        assert_ne!(says().as_deref(), Some("1.2.3"));
+        keep(&node);
+        assert_eq!(says().as_deref(), Some("1.2.3"));
+        File::options().write(true).open(&node).unwrap().set_modified(UNIX_EPOCH).unwrap();
+        assert_ne!(says().as_deref(), Some("1.2.3"));
+        fs::write(&kept, "{").unwrap();
+        assert_ne!(says().as_deref(), Some("1.2.3"));
+
+        fs::write(&node, "#!/bin/sh\necho v20.0.0\n").unwrap();
+        fs::set_permissions(&node, Permissions::from_mode(0o755)).unwrap();
+        keep(&node);
+        assert_eq!(says().as_deref(), Some("20.0.0"));
+        // A link of that name to the program of a version manager.
+        let manager = folder.path().join("manager");
+        fs::rename(&node, &manager).unwrap();
+        std::os::unix::fs::symlink(&manager, &node).unwrap();
+        keep(&node);
+        assert_eq!(says().as_deref(), Some("20.0.0"));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use tokio::task::spawn_blocking;
 
 use super::cooldown::{HeldBack, Setting, later};
-use super::node::node_version;
+use super::node::{kept_node_version, node_version};
 use super::package_store::Stop;
 use super::scripts::Approval;
 use super::tool::{Tool, write};
@@ -58,10 +58,12 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     let Some(prefix) = directory.to_str() else { return Err(Error::NotUnicode(directory.to_owned())) };
     let (name, version) = exact(package)?;
     let node = find(installer, "node")?;
-    // Node.js takes as long to say its version as a small package to be put in place.
-    let first = node.clone();
-    let node_answer = spawn_blocking(move || node_version(&first));
     let cache = installer.open_cache();
+    let (first, kept) = (node.clone(), cache.as_ref().map(|cache| cache.node.clone()));
+    let node_answer = spawn_blocking(move || match kept {
+        Some(kept) => kept_node_version(&first, &kept),
+        None => node_version(&first),
+    });
     let npm = || {
         let environment = installer.npm_environment(cache.as_ref());
         Ok::<_, Error>(Tool::new(work, "npm", find(installer, "npm")?, environment, installer.registries.npm(&name)))

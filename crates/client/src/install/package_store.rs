@@ -11,10 +11,10 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use acp_registry_archive::{self as archive, Limits, UnsafeReason, unpack_package};
 use acp_registry_host::fs::{FileSharing, PathError, is_full, read_bounded, write_new};
@@ -28,6 +28,7 @@ use tokio::task::spawn_blocking;
 use url::Url;
 
 use super::Error;
+use super::cache::FileState;
 
 /// The largest list of a package's files that is read, in bytes.
 const FILES_LIMIT: u64 = 64 << 20;
@@ -113,22 +114,6 @@ struct FileList {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct StoredFile(String, FileState);
-
-/// By what a change is seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct FileState {
-    /// Bytes.
-    size: u64,
-    /// When it was changed, in nanoseconds since 1970.
-    modified: u64,
-}
-
-impl From<&Metadata> for FileState {
-    fn from(metadata: &Metadata) -> Self {
-        let since = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
-        Self { size: metadata.len(), modified: u64::try_from(since.as_nanos()).unwrap_or(u64::MAX) }
-    }
-}
 
 impl PackageStore<'_> {
     /// Where a package is, or would be.

@@ -24,7 +24,8 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use url::Url;
 
-use super::package_store::{Digest, FileState, PackageStore, Stop, StoredPackage};
+use super::cache::FileState;
+use super::package_store::{Digest, PackageStore, Stop, StoredPackage};
 use super::scripts::Approval;
 use super::{Error, InstallJob, Installer, Progress};
 
