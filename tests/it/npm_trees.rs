@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha512};
 
 use crate::archives::{gz, link, tar};
+use crate::authorities::Private;
 use crate::people::{People, host};
 use crate::support::{Run, wait_until};
 
@@ -292,7 +293,7 @@ fn what_is_not_the_bytes_of_the_list_is_left_to_npm() {
 fn settings_that_only_npm_obeys_are_left_to_npm() {
     for (setting, value) in [
         ("npm_config_min_release_age", "7"),
-        ("npm_config_cafile", "/ca.pem"),
+        ("npm_config_cafile", "ca.pem"),
         ("npm_config_proxy", "http://127.0.0.1:1"),
     ] {
         let mut world = World::new();
@@ -301,6 +302,27 @@ fn settings_that_only_npm_obeys_are_left_to_npm() {
         assert!(run.code != 0 && world.called().starts_with("ci "), "{setting}: {}", run.stderr);
         assert_eq!(world.requests(), 0);
     }
+}
+
+#[test]
+fn an_authority_that_npm_trusts_is_trusted_for_its_packages() {
+    let mut world = World::new();
+    world.add_own(&[], &json!({}));
+    let private = Private::serving(pack(&[CLI]));
+    world.people.env.write("broken.pem", "no certificate");
+    world.people.env.write("ca.pem", &private.pem);
+    let run = |file: &str| {
+        let mut command = world.command("data");
+        command.env("npm_config_cafile", world.people.env.path(file));
+        Run::of(command.env("ACP_REGISTRY_NPM", format!("https://{}/npm/", private.host)))
+    };
+    for file in ["broken.pem", "missing.pem"] {
+        let run = run(file);
+        assert!(run.code != 0 && world.called().starts_with("ci "), "{file}: {}", run.stderr);
+    }
+    let before = world.called();
+    let run = run("ca.pem");
+    assert_eq!((run.code, world.called()), (0, before), "{}", run.stderr);
 }
 
 #[test]

@@ -39,6 +39,16 @@ impl Authorities {
         Ok(roots(variable)?.map(|roots| Self(roots.into())))
     }
 
+    /// The authorities of a file, which `setting` names.
+    ///
+    /// # Errors
+    /// [`Problem::Variable`] when it has none.
+    pub fn read(setting: &str, file: &Path) -> Result<Self, Problem> {
+        let mut roots = RootCertStore::empty();
+        read(setting, file, &mut roots)?;
+        Ok(Self(roots.into()))
+    }
+
     /// How many they are.
     pub fn count(&self) -> usize {
         self.0.len()
@@ -53,16 +63,12 @@ fn roots(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<RootCertSto
     }
     let mut roots = RootCertStore::empty();
     if let Some(file) = &file {
-        let path = Path::new(file);
-        add(path, &mut roots).map_err(|problem| refused(FILE, path, &problem))?;
-        if roots.is_empty() {
-            return Err(refused(FILE, path, "has no certificate in the PEM format"));
-        }
+        read(&variable_name(FILE), Path::new(file), &mut roots)?;
     }
     if let Some(directories) = &directories {
         let named = || std::env::split_paths(directories).filter(|path| !path.as_os_str().is_empty());
         if roots.is_empty() && !named().any(|directory| directory.is_dir()) {
-            return Err(refused(DIRECTORIES, Path::new(directories), "is not a directory"));
+            return Err(refused(&variable_name(DIRECTORIES), Path::new(directories), "is not a directory"));
         }
         for directory in named() {
             // Like OpenSSL: systems name directories that may not exist, and files besides certificates are usual.
@@ -73,10 +79,16 @@ fn roots(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<RootCertSto
             }
         }
         if roots.is_empty() {
-            return Err(refused(DIRECTORIES, Path::new(directories), "has no certificate in the PEM format"));
+            return Err(refused(&variable_name(DIRECTORIES), Path::new(directories), NONE));
         }
     }
     Ok(Some(roots))
+}
+
+/// Reads a file that has certificates.
+fn read(setting: &str, path: &Path, roots: &mut RootCertStore) -> Result<(), Problem> {
+    add(path, roots).map_err(|problem| refused(setting, path, &problem))?;
+    if roots.is_empty() { Err(refused(setting, path, NONE)) } else { Ok(()) }
 }
 
 /// Adds the certificates of a file. Those that cannot be parsed are left out, as among the system's.
@@ -95,9 +107,15 @@ fn add(path: &Path, roots: &mut RootCertStore) -> Result<(), String> {
     Ok(())
 }
 
-fn refused(name: &str, path: &Path, problem: &str) -> Problem {
+const NONE: &str = "has no certificate in the PEM format";
+
+fn variable_name(name: &str) -> String {
+    format!("the environment variable {name}")
+}
+
+fn refused(setting: &str, path: &Path, problem: &str) -> Problem {
     let shown = quote(&path.display().to_string());
-    Problem::Variable(format!("the environment variable {name} is {shown}, which {problem}"))
+    Problem::Variable(format!("{setting} is {shown}, which {problem}"))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! * [`npm_variables`], [`uv_variables`]: the same configuration, for a package manager that runs in another home
 //! * [`npm`], [`pypi`], [`github`]: one source each, with its requests and responses
 //! * [`left_to_npm`]: a setting that keeps others from fetching what npm would
+//! * [`npm_authorities`]: whose certificates npm trusts
 //! * [`Sources`]: all of these
 //! * [`Attestations`]: what attests who has built a package or an archive, unchecked
 //! * [`Registries`]: which of them are configured, and where, for messages
@@ -35,7 +36,7 @@ pub use about::PublisherFacts;
 pub use attestations::Attestations;
 pub use for_install::{npm_variables, uv_variables};
 pub use github::{REPOSITORIES, RepositoryName};
-pub use npm_config::{left_to_npm, npm_registry};
+pub use npm_config::{left_to_npm, npm_authorities, npm_registry};
 pub use python_config::python_index;
 pub use sources::{ConnectError, Connection, NamedRegistry, Needs, Registries, Sources};
 pub use surroundings::{Surroundings, UnknownBase, ask_package_manager};

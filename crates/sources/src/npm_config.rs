@@ -73,19 +73,38 @@ pub(super) fn scopes(settings: &[Setting]) -> impl Iterator<Item = (String, Stri
 }
 
 /// Settings that decide which packages npm installs, or how it connects, and that this program leaves to npm.
-const LEFT_TO_NPM: [&str; 18] = [
-    "before", "ca", "cafile", "cert", "certfile", "cpu", "engine-strict", "force", "https-proxy", "key", "keyfile",
-    "libc", "min-release-age", "noproxy", "os", "proxy", "replace-registry-host", "strict-ssl",
+const LEFT_TO_NPM: [&str; 17] = [
+    "before", "ca", "cert", "certfile", "cpu", "engine-strict", "force", "https-proxy", "key", "keyfile", "libc",
+    "min-release-age", "noproxy", "os", "proxy", "replace-registry-host", "strict-ssl",
 ];
+
+/// The setting that names certificate authorities.
+const AUTHORITIES: &str = "cafile";
+
+/// The file of the certificate authorities that npm trusts instead of its own. Like npm, this ignores a file that is not there.
+pub fn npm_authorities(surroundings: &Surroundings<'_>) -> Option<PathBuf> {
+    authorities(surroundings).filter(|path| path.exists())
+}
+
+fn authorities(surroundings: &Surroundings<'_>) -> Option<PathBuf> {
+    let of_file = || person_settings(surroundings).into_iter().find(|setting| setting.key == AUTHORITIES);
+    variable(surroundings, AUTHORITIES).or_else(|| Some(of_file()?.value)).map(PathBuf::from)
+}
+
+/// The variable that holds a setting.
+fn variable(surroundings: &Surroundings<'_>, setting: &str) -> Option<String> {
+    let name = format!("npm_config_{}", setting.replace('-', "_"));
+    surroundings.set(&name).or_else(|| surroundings.set(&name.to_ascii_uppercase()))
+}
 
 /// The first of the person's settings that only npm obeys when packages are fetched.
 pub fn left_to_npm(surroundings: &Surroundings<'_>) -> Option<String> {
-    let is_set = |name: &&&str| {
-        let variable = format!("npm_config_{}", name.replace('-', "_"));
-        surroundings.set(&variable).or_else(|| surroundings.set(&variable.to_ascii_uppercase())).is_some()
-    };
-    if let Some(name) = LEFT_TO_NPM.iter().find(is_set) {
+    if let Some(name) = LEFT_TO_NPM.iter().find(|name| variable(surroundings, name).is_some()) {
         return Some((*name).to_owned());
+    }
+    // npm knows which directory the path is relative to.
+    if authorities(surroundings).is_some_and(|path| !path.is_absolute()) {
+        return Some(AUTHORITIES.to_owned());
     }
     // Those for one registry have its address before them.
     let key = |setting: &Setting| setting.key.rsplit(':').next().unwrap_or_default().to_owned();
@@ -244,6 +263,12 @@ mod tests {
             assert_eq!(left("", &[(name, "false")]).as_deref(), Some("strict-ssl"));
         }
         assert_eq!(left("", &[("npm_config_cafile", " ")]), None);
+        let absolute = if cfg!(windows) { "C:/ca.pem" } else { "/ca.pem" };
+        assert_eq!(left(&format!("cafile=\"{absolute}\"\n"), &[]), None);
+        assert_eq!(
+            left(&format!("cafile={absolute}\n"), &[("npm_config_cafile", "~/ca.pem")]).as_deref(),
+            Some("cafile")
+        );
     }
 
     #[test]

@@ -34,8 +34,8 @@ use acp_registry_plan::versions::Versions;
 use acp_registry_protocol::handshake::SetupError;
 use acp_registry_sources::github::Github;
 use acp_registry_sources::{
-    ConnectError, Connection, Needs, Registries, Surroundings, ask_package_manager, left_to_npm, npm_variables,
-    uv_variables,
+    ConnectError, Connection, Needs, Registries, Surroundings, ask_package_manager, left_to_npm, npm_authorities,
+    npm_variables, uv_variables,
 };
 use futures_util::FutureExt as _;
 use tokio::process::{Child, ChildStdin, ChildStdout};
@@ -627,15 +627,20 @@ impl SessionOptions {
         let environment = host_environment(self.variables.as_slice(), []);
         let path = environment.path().map(|(_, value)| value.to_owned());
         let run = |program: &str, arguments: &[&str]| ask_package_manager(path.as_deref(), program, arguments);
+        let surroundings = Surroundings { variable: &variable, run: &run };
+        let authorities = match npm_authorities(&surroundings) {
+            Some(file) if needs.npm && !needs.pypi => Some(Authorities::read("npm's setting `cafile`", &file)?),
+            _ => Authorities::named(&variable)?,
+        };
         let settings = Settings {
             allowed: self.allowed_hosts.clone(),
             proxies: Proxies::new(&variable),
-            authorities: Authorities::named(&variable)?,
+            authorities,
             // Without it, answers are not kept.
             cache: self.cache.as_deref().and_then(|directory| Cache::open(directory, Cache::LIMIT).ok()),
             ..Settings::default()
         };
-        Connection::open(&Surroundings { variable: &variable, run: &run }, needs, settings)
+        Connection::open(&surroundings, needs, settings)
     }
 
     /// The value of a variable, if it is Unicode.
