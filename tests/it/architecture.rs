@@ -91,12 +91,14 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         ],
     ),
     ("gate", "finding", &["source"]),
+    ("gate", "release", &[]),
+    ("gate", "history", &["json", "manifest", "registry", "release", "host", "text", "timestamp", "versions"]),
     (
         "gate",
         "config",
         &[
-            "archive", "closure", "duration", "examination", "finding", "manifest", "http", "index", "registry",
-            "host", "failure", "text", "timestamp",
+            "archive", "closure", "duration", "examination", "finding", "history", "manifest", "http", "index",
+            "registry", "host", "failure", "text", "timestamp",
         ],
     ),
     ("gate", "advisories", &["archive", "closure", "config", "host", "http", "manifest", "registry", "text"]),
@@ -114,9 +116,9 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "gate",
         "check",
         &[
-            "advisories", "archive", "config", "digest", "edit", "finding", "handshake", "install", "manifest", "http",
-            "registry", "failure", "select", "source", "survey", "host", "text", "timestamp", "sources", "verify",
-            "revocations", "closure", "provenance",
+            "advisories", "archive", "config", "digest", "edit", "finding", "handshake", "history", "install",
+            "manifest", "http", "registry", "failure", "select", "source", "survey", "host", "text", "timestamp",
+            "sources", "verify", "revocations", "closure", "provenance",
         ],
     ),
     (
@@ -149,12 +151,10 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "propose",
         &["bump", "closures", "json", "manifest", "http", "registry", "failure", "source", "host", "text", "sources"],
     ),
-    ("publish", "release", &[]),
-    ("publish", "diff", &["index", "json", "manifest", "release", "revocations", "text", "versions"]),
     (
         "publish",
-        "history",
-        &["diff", "json", "manifest", "registry", "release", "host", "text", "timestamp", "versions"],
+        "diff",
+        &["history", "index", "json", "manifest", "release", "revocations", "text", "timestamp", "versions"],
     ),
     (
         "publish",

@@ -26,6 +26,7 @@ use serde_json::{Map, Value};
 use time::Date;
 
 use crate::finding;
+use crate::history::HISTORY_FILE;
 
 /// Maximum size of a configuration file, in bytes.
 const CONFIG_LIMIT: u64 = 1 << 20;
@@ -663,7 +664,7 @@ impl PreviewSetting {
 }
 
 /// Documents of the published tree about the registry as a whole, beside its indexes.
-pub const DOCUMENTS: [&str; 3] = ["history.json", "examinations.json", "facets.json"];
+pub const DOCUMENTS: [&str; 3] = [HISTORY_FILE, "examinations.json", "facets.json"];
 
 /// Other file names of the published tree that are not available to views.
 const TAKEN: [&str; 4] = ["agent.schema.json", "registry.schema.json", "entries.json", "statement.json"];

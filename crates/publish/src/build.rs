@@ -14,7 +14,8 @@ use std::time::SystemTime;
 use acp_registry_client::index::FormError;
 use acp_registry_client::registry::{DEFAULT_BASE_URL, Registry};
 use acp_registry_gate::check::{self, Checked, Selection, check};
-use acp_registry_gate::verify::Snapshot;
+use acp_registry_gate::history::{EarlierManifests, Extent, HISTORY_FILE, HISTORY_LIMIT, History};
+use acp_registry_gate::verify::{SNAPSHOT_LIMIT, Snapshot};
 use acp_registry_host::fs::read_bounded;
 use acp_registry_http::{Client, Problem, Settings};
 use acp_registry_plan::failure::Failure;
@@ -24,7 +25,6 @@ use tokio::runtime::Runtime;
 use url::Url;
 
 use crate::diff;
-use crate::history::{EarlierManifests, Extent, History};
 use crate::site::{self, Catalog, Known, SiteError};
 use crate::tree::{self, BuildError, Built, PublishedError, PublishedTree, RenderError, Tree, TreeDirectory};
 
@@ -141,9 +141,6 @@ fn with_site<'a>(tree: &'a Tree<'_>, catalog: &'a Catalog<'_>) -> Result<Tree<'a
     Ok(tree.with(vec![Box::new(move || Ok(last.clone()))])?)
 }
 
-/// The largest snapshot or history that is read, in bytes.
-const DOCUMENT_LIMIT: u64 = 64 << 20;
-
 /// The documents that the site is built from, beside the index.
 struct Documents {
     /// The capabilities of agents.
@@ -165,13 +162,15 @@ impl Documents {
             named.or_else(|| Some((in_registry()?, Some(site.directory))))
         };
         let capabilities = match file(site.capabilities, "capabilities.json") {
-            Some(file) => document(file, SiteDocument::Capabilities, Snapshot::parse)?,
+            Some(file) => document(file, SiteDocument::Capabilities, SNAPSHOT_LIMIT, Snapshot::parse)?,
             None => Snapshot::default(),
         };
-        let written = file(site.history, "history.json");
+        let written = file(site.history, HISTORY_FILE);
         let is_from_git = written.is_none();
         let (history, manifests) = match written {
-            Some(file) => (document(file, SiteDocument::History, History::parse)?, EarlierManifests::new()),
+            Some(file) => {
+                (document(file, SiteDocument::History, HISTORY_LIMIT, History::parse)?, EarlierManifests::new())
+            }
             None => History::read(site.directory),
         };
         Ok(Self { capabilities, history, is_from_git, manifests })
@@ -186,10 +185,9 @@ impl Documents {
         let Some(before) = earlier.tree.read(INDEX)? else { return Ok(()) };
         let before = diff::Agents::parse(&before).map_err(|error| failed(INDEX, &error))?;
         let now = diff::Agents::parse(index).map_err(Error::Index)?;
-        let told = earlier.tree.read("history.json")?.map(|bytes| History::parse(&bytes)).transpose();
-        let told = told.map_err(|error| failed("history.json", &error))?;
-        let changes = diff::compare(&before, &now);
-        self.history = History::continued(told, &changes, &self.history, earlier.now);
+        let written = earlier.tree.read(HISTORY_FILE)?.map(|bytes| History::parse(&bytes)).transpose();
+        let written = written.map_err(|error| failed(HISTORY_FILE, &error))?;
+        self.history = diff::compare(&before, &now).continue_history(written, &self.history, earlier.now);
         Ok(())
     }
 }
@@ -198,12 +196,13 @@ impl Documents {
 fn document<T, E: Display>(
     (path, registry): (PathBuf, Option<&Path>),
     kind: SiteDocument,
+    limit: u64,
     parse: impl FnOnce(&[u8]) -> Result<T, E>,
 ) -> Result<T, DocumentError> {
     let read = || {
         let root = registry.unwrap_or(&path).canonicalize().map_err(|error| format!(": {error}"))?;
         let file = if registry.is_some() { &path } else { &root };
-        let bytes = read_bounded(file, &root, DOCUMENT_LIMIT).map_err(|error| format!(": {error}"))?;
+        let bytes = read_bounded(file, &root, limit).map_err(|error| format!(": {error}"))?;
         parse(&bytes).map_err(|error| format!(" {error}"))
     };
     read().map_err(|why| DocumentError { document: kind, path, why })

@@ -1,4 +1,4 @@
-//! COMPARE: what has changed from one published index to another.
+//! COMPARE: what has changed from one published index to another, and the history that this continues.
 //!
 //! Reading is lenient: an unusable entry still counts, as long as it has an id, and one that has none hides no
 //! other.
@@ -8,12 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::release::release_page_of_entry;
 use acp_registry_client::index::{FormError, Notes, entries};
+use acp_registry_gate::history::{EventKind, Extent, History, HistoryEvent, INCOMPLETE};
+use acp_registry_gate::release::release_page_of_entry;
 use acp_registry_plan::json;
-use acp_registry_plan::manifest::Version;
+use acp_registry_plan::manifest::{AgentId, Version};
 use acp_registry_plan::revocations::{Revocation, Revocations};
 use acp_registry_plan::text::quote;
+use acp_registry_plan::timestamp::Timestamp;
 use acp_registry_plan::versions::{HELD, HeldVersion};
 
 /// The agents of an index, by id.
@@ -215,6 +217,55 @@ fn differences(old: &Value, new: &Value, at: &mut String, found: &mut Vec<String
     }
 }
 
+impl Changes {
+    /// Appends these changes, since an earlier tree was published, to the history of that tree.
+    ///
+    /// `own` is the history that the registry itself has, which may be incomplete. It gives the time of the changes
+    /// that it contains; others get the time `now`.
+    ///
+    /// Without an earlier history, the result continues `own`.
+    pub fn continue_history(&self, earlier: Option<History>, own: &History, now: Timestamp) -> History {
+        let earlier = earlier.unwrap_or_else(|| {
+            let extent = match own.extent() {
+                Extent::Nothing(_) => Extent::Part(INCOMPLETE.to_owned()),
+                other => other.clone(),
+            };
+            History::new(own.events().iter().rev().cloned().collect(), extent)
+        });
+        let event = |agent: &DiffAgent, kind: EventKind| {
+            let (id, name, version) = (agent.id.clone(), agent.name.clone(), agent.version.clone());
+            let release = agent.release.clone().filter(|_| kind != EventKind::Withdrawn);
+            HistoryEvent { time: now, id, name, version, release, kind }
+        };
+        let added = self.added.iter().map(|agent| event(agent, EventKind::Added));
+        let removed = self.removed.iter().map(|agent| event(agent, EventKind::Withdrawn));
+        let updated = self.updated.iter().filter(|one| one.is_new_version());
+        let updated = updated.map(|one| event(&one.agent, EventKind::Updated { from: one.from.clone() }));
+        let mut since = Vec::new();
+        // In reverse, because [`History::new`] reverses the events.
+        for mut event in removed.chain(updated).chain(added).filter(|event| AgentId::is_valid(&event.id)) {
+            let is_same = |other: &&HistoryEvent| {
+                (&other.id, &other.version, other.kind.as_str()) == (&event.id, &event.version, event.kind.as_str())
+            };
+            let last = earlier.events().iter().find(|other| other.id == event.id);
+            if last.as_ref().is_some_and(is_same) {
+                continue;
+            }
+            if let Some(known) = own.events().iter().find(is_same) {
+                event.time = known.time;
+            }
+            // An agent's events keep their order, even if a clock was set back.
+            event.time = last.map_or(event.time, |last| event.time.max(last.time));
+            since.push(event);
+        }
+        if since.is_empty() && earlier.events().is_empty() && matches!(own.extent(), Extent::Nothing(_)) {
+            return own.clone();
+        }
+        let events = earlier.events().iter().rev().cloned().chain(since).collect();
+        History::new(events, earlier.extent().clone())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -272,5 +323,71 @@ mod tests {
         for wrong in ["", "[]", "{}", r#"{"agents":{}}"#, &values] {
             assert!(Agents::parse(wrong.as_bytes()).unwrap_err().to_string().starts_with("is not a registry index"));
         }
+    }
+
+    fn changes(old: &str, new: &str) -> Changes {
+        compare(&index(old), &index(new))
+    }
+
+    fn shown(history: &History) -> Vec<String> {
+        let shown = |event: &HistoryEvent| {
+            format!("{} {} {} {}", event.time.unix(), event.kind.as_str(), event.id, event.version)
+        };
+        history.events().iter().map(shown).collect()
+    }
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_unix(seconds).unwrap()
+    }
+
+    #[test]
+    fn an_event_leads_to_the_release_of_its_version() {
+        let archive =
+            r#""distribution":{"binary":{"x":{"archive":"https://github.com/o/r/releases/download/v2/a.zip"}}}"#;
+        let newer = format!(r#"{{"id":"a","name":"A","version":"2",{archive}}}"#);
+        let history = changes(A1, &newer).continue_history(None, &History::default(), at(10));
+        let page = Some("https://github.com/o/r/releases/tag/v2");
+        assert_eq!(history.events()[0].release.as_deref(), page);
+        let gone = changes(&newer, "").continue_history(Some(history), &History::default(), at(20));
+        assert_eq!((gone.events()[0].release.as_deref(), gone.events()[1].release.as_deref()), (None, page));
+        assert_eq!(History::parse(gone.to_json(|_| true).unwrap().as_bytes()).unwrap(), gone);
+    }
+
+    const A1: &str = r#"{"id":"a","name":"A","version":"1"}"#;
+    const A2: &str = r#"{"id":"a","name":"A","version":"2"}"#;
+    const B1: &str = r#"{"id":"b","version":"1"}, {"id":"../x","version":"1"}"#;
+
+    #[test]
+    fn what_has_changed_since_comes_after_what_was_told() {
+        let nothing = History::default();
+        let first = changes(A1, &format!("{A2},{B1}")).continue_history(None, &nothing, at(10));
+        assert_eq!(shown(&first), ["10 added b 1", "10 updated a 2"]);
+        assert!(matches!(first.extent(), Extent::Part(_)));
+        let second = changes(&format!("{A2},{B1}"), A2).continue_history(Some(first.clone()), &nothing, at(20));
+        assert_eq!(shown(&second), ["20 withdrawn b 1", "10 added b 1", "10 updated a 2"]);
+        // A clock that was set back does not change the order.
+        let third = changes(A2, A1).continue_history(Some(second.clone()), &nothing, at(5));
+        assert_eq!(shown(&third)[1..], ["10 updated a 1", "10 added b 1", "10 updated a 2"].map(String::from)[..]);
+        assert_eq!(Changes::default().continue_history(Some(second.clone()), &nothing, at(30)), second);
+        assert_eq!(Changes::default().continue_history(None, &nothing, at(30)), nothing);
+    }
+
+    #[test]
+    fn what_the_registry_knows_itself_has_its_own_time() {
+        let event = |time, version: &str, kind| HistoryEvent {
+            time: at(time),
+            id: "a".to_owned(),
+            name: "A".to_owned(),
+            version: version.to_owned(),
+            release: None,
+            kind,
+        };
+        let update = || EventKind::Updated { from: "1".to_owned() };
+        let own = History::new(vec![event(7, "2", update())], Extent::Part("shallow".to_owned()));
+        let told = History::new(vec![event(1, "1", EventKind::Added)], Extent::Whole);
+        let continued = changes(A1, A2).continue_history(Some(told), &own, at(20));
+        assert_eq!(shown(&continued), ["7 updated a 2", "1 added a 1"]);
+        assert_eq!(continued.extent(), &Extent::Whole);
+        assert_eq!(changes(A1, A2).continue_history(None, &own, at(20)), own);
     }
 }

@@ -4,7 +4,6 @@
 //! |---|---|
 //! | [`build`] | BUILD: builds the tree of a registry with its site and history in one call |
 //! | [`tree`] | AGGREGATE: turns agents into the published tree; replaces the output directory |
-//! | [`history`] | LOAD: when agents were added, updated and withdrawn, from git or a file |
 //! | [`diff`] | COMPARE: changes between two published indexes |
 //! | [`site`] | RENDER: renders the catalog site from a published index |
 //! | [`server`] | serves a tree from memory over HTTP on this machine |
@@ -12,8 +11,6 @@
 
 pub mod build;
 pub mod diff;
-pub mod history;
-mod release;
 pub mod server;
 pub mod site;
 pub mod tree;

@@ -9,7 +9,7 @@ use super::listing::Listing;
 use super::pages::{Frame, Site};
 use super::text::{Xml, empty_line, end_line, shown, text_line};
 use super::{SiteError, SiteFile, page, text};
-use crate::history::{EventKind, Extent, History, HistoryEvent};
+use acp_registry_gate::history::{EventKind, Extent, History, HistoryEvent};
 
 /// The number of events on a page.
 const PAGE: usize = 100;

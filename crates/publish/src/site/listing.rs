@@ -7,10 +7,10 @@ use serde_json::value::RawValue;
 
 use super::facets::{self, COLUMNS, GROUPS};
 use super::text::shown;
-use crate::history::{EventKind, HistoryEvent};
 use acp_registry_client::index::{BY, SUMMARY, programs, without_addresses};
 use acp_registry_client::settings::{SignIn, display_name};
 use acp_registry_examine::examination::Level;
+use acp_registry_gate::history::{EventKind, HistoryEvent};
 use acp_registry_gate::verify::{EarlierExamination, LastAnswer, Snapshot, Unanswered};
 use acp_registry_plan::manifest::{Agent, AgentId, Distribution, Platform};
 use acp_registry_plan::timestamp::Timestamp;

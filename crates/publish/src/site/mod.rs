@@ -39,8 +39,8 @@ use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::history::History;
 use crate::tree::{Render, RenderError};
+use acp_registry_gate::history::History;
 use facets::GROUPS;
 use listing::Listing;
 use pages::{Frame, Home, NotFound, Question, ShownGroup, ShownValue, Site};

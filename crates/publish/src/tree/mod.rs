@@ -29,7 +29,7 @@ use acp_registry_plan::versions::VERSIONS;
 use rayon::prelude::*;
 use time::Date;
 
-use crate::history::EarlierManifests;
+use acp_registry_gate::history::EarlierManifests;
 use files::{Content, FileSet};
 pub use files::{Difference, FileDigest, Render, RenderError, Tree, TreeError};
 use index::{DiscoveryFiles, ParsedIndex, index, rendered};

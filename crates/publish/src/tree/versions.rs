@@ -19,7 +19,7 @@ use time::Date;
 use super::BuildError;
 use super::index::{Icon, entry};
 use super::sources::{AgentSource, KeptAgent, PublishedError, PublishedTree, is_safe};
-use crate::history::{EarlierManifest, EarlierManifests};
+use acp_registry_gate::history::{EarlierManifest, EarlierManifests};
 
 /// The path of the list of an agent.
 pub(crate) fn list_path(id: &str) -> String {

@@ -110,6 +110,7 @@ pub static RULES: &[&Rule] = &[
     &pypi::yanked::RULE,
     &registry::config::RULE,
     &registry::git_files::RULE,
+    &registry::history::RULE,
     &registry::quarantine::RULE,
     &registry::revoked::RULE,
     &registry::revoked_version::RULE,

@@ -6,6 +6,7 @@ use crate::check::reporter::{Draft, FindingFile, Reporter};
 use crate::check::rule::{CheckFn, Example, Rule};
 use crate::config::{Config, HoldConfig, Schemas, View};
 use crate::finding::Level;
+use crate::history::HISTORY_FILE;
 use acp_registry_client::registry::{MANIFEST_LIMIT, Registry};
 use acp_registry_host::git;
 use acp_registry_plan::manifest::{AgentId, Manifest};
@@ -100,7 +101,7 @@ fn check_hold(registry: &Registry, id: &str, hold: &HoldConfig, report: &mut Rep
 
 /// The versions that git knows of an agent; `None` if it does not know all, or if the registry has its history elsewhere.
 fn earlier_versions(registry: &Registry, id: &str) -> Option<BTreeSet<String>> {
-    if !AgentId::is_valid(id) || registry.root.join("history.json").is_file() {
+    if !AgentId::is_valid(id) || registry.root.join(HISTORY_FILE).is_file() {
         return None;
     }
     let log = git::log(&registry.root, &format!("{id}/agent.json")).ok().filter(|log| log.cut.is_none())?;

@@ -2,6 +2,7 @@
 
 pub(super) mod config;
 pub(super) mod git_files;
+pub(super) mod history;
 pub(super) mod quarantine;
 pub(super) mod revoked;
 pub(super) mod revoked_version;

@@ -3,8 +3,6 @@
 //! * [`History::read`]: from the commits of the git repository that holds the registry
 //! * [`History::parse`]: from a `history.json`, which [`History::to_json`] writes
 //!
-//! * [`History::continued`]: from a published history, and what has changed since that was published
-//!
 //! Times are those of commits, or of publications. Where nothing is known there is no event: nothing here looks at a clock or
 //! at the times of files.
 
@@ -12,7 +10,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use acp_registry_client::registry::MANIFEST_LIMIT;
+use acp_registry_client::registry::{MANIFEST_LIMIT, Registry};
+use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_host::git::{self, Cut, FileChange, Log};
 use acp_registry_plan::json::{self, List, Object};
 use acp_registry_plan::manifest::AgentId;
@@ -22,7 +21,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::diff::{Changes, DiffAgent};
 use crate::release::{is_release_page, release_page_of_entry};
 
 /// What happened to the agents of a registry.
@@ -92,8 +90,8 @@ impl EventKind {
 }
 
 impl History {
-    /// Events in the order in which they happened, oldest first.
-    fn new(mut events: Vec<HistoryEvent>, extent: Extent) -> Self {
+    /// A history of events in the order in which they happened, oldest first.
+    pub fn new(mut events: Vec<HistoryEvent>, extent: Extent) -> Self {
         // Stable, so that those of one agent at one time keep their order.
         events.sort_by_key(|event| event.time);
         events.reverse();
@@ -111,7 +109,7 @@ impl History {
     }
 
     /// The events of each agent, newest first.
-    pub(crate) fn by_agent(&self) -> BTreeMap<&str, Vec<&HistoryEvent>> {
+    pub fn by_agent(&self) -> BTreeMap<&str, Vec<&HistoryEvent>> {
         let mut agents: BTreeMap<&str, Vec<&HistoryEvent>> = BTreeMap::new();
         for event in &self.events {
             agents.entry(&event.id).or_default().push(event);
@@ -120,53 +118,11 @@ impl History {
     }
 }
 
-impl History {
-    /// Appends the `changes` since an earlier tree was published to the history of that tree.
-    ///
-    /// `own` is the history that the registry itself has, which may be incomplete. It gives the time of the changes
-    /// that it contains; others get the time `now`.
-    ///
-    /// Without an earlier history, the result continues `own`.
-    pub fn continued(earlier: Option<Self>, changes: &Changes, own: &Self, now: Timestamp) -> Self {
-        let Self { events: told, extent } = earlier.unwrap_or_else(|| {
-            let extent = match &own.extent {
-                Extent::Nothing(_) => Extent::Part(INCOMPLETE.to_owned()),
-                other => other.clone(),
-            };
-            Self { events: own.events.clone(), extent }
-        });
-        let event = |agent: &DiffAgent, kind: EventKind| {
-            let (id, name, version) = (agent.id.clone(), agent.name.clone(), agent.version.clone());
-            let release = agent.release.clone().filter(|_| kind != EventKind::Withdrawn);
-            HistoryEvent { time: now, id, name, version, release, kind }
-        };
-        let added = changes.added.iter().map(|agent| event(agent, EventKind::Added));
-        let removed = changes.removed.iter().map(|agent| event(agent, EventKind::Withdrawn));
-        let updated = changes.updated.iter().filter(|one| one.is_new_version());
-        let updated = updated.map(|one| event(&one.agent, EventKind::Updated { from: one.from.clone() }));
-        let mut since = Vec::new();
-        // In reverse, because [`Self::new`] reverses the events.
-        for mut event in removed.chain(updated).chain(added).filter(|event| AgentId::is_valid(&event.id)) {
-            let is_same = |other: &&HistoryEvent| {
-                (&other.id, &other.version, other.kind.as_str()) == (&event.id, &event.version, event.kind.as_str())
-            };
-            let last = told.iter().find(|other| other.id == event.id);
-            if last.as_ref().is_some_and(is_same) {
-                continue;
-            }
-            if let Some(known) = own.events.iter().find(is_same) {
-                event.time = known.time;
-            }
-            // An agent's events keep their order, even if a clock was set back.
-            event.time = last.map_or(event.time, |last| event.time.max(last.time));
-            since.push(event);
-        }
-        if since.is_empty() && told.is_empty() && matches!(own.extent, Extent::Nothing(_)) {
-            return own.clone();
-        }
-        Self::new(told.into_iter().rev().chain(since).collect(), extent)
-    }
-}
+/// The history in a registry's directory, beside the agents' folders, and in the published tree.
+pub const HISTORY_FILE: &str = "history.json";
+
+/// The largest [`HISTORY_FILE`] that is read, in bytes.
+pub const HISTORY_LIMIT: u64 = 64 << 20;
 
 /// The maximum number of events in a file; older ones are left out.
 const EVENTS: usize = 100_000;
@@ -175,7 +131,7 @@ const EVENTS: usize = 100_000;
 const MEMBERS: usize = 100;
 
 /// The extent of an incomplete history that was read from a file or continued from a published tree.
-const INCOMPLETE: &str = "The history does not go back to the beginning.";
+pub const INCOMPLETE: &str = "The history does not go back to the beginning.";
 
 /// The document is not a history.
 #[derive(Debug, thiserror::Error)]
@@ -210,6 +166,15 @@ impl History {
         let is_whole = json::text(document.incomplete).is_none() && !list.is_longer;
         let extent = if is_whole { Extent::Whole } else { Extent::Part(INCOMPLETE.to_owned()) };
         Ok(Self::new(events, extent))
+    }
+
+    /// Why the history in a registry's directory cannot be read; `None` if it can be, or if there is none.
+    pub fn problem(registry: &Registry) -> Option<String> {
+        match read_bounded(&registry.root.join(HISTORY_FILE), &registry.root, HISTORY_LIMIT) {
+            Ok(bytes) => Self::parse(&bytes).err().map(|error| format!("the file {error}")),
+            Err(ReadError::NotFound) => None,
+            Err(error) => Some(error.to_string()),
+        }
     }
 
     /// Serializes the events that `is_shown` selects as a `history.json`, newest first and at most 100,000; `None` if
@@ -484,76 +449,8 @@ fn follow(log: &Log, heads: &HashMap<String, ManifestHead>) -> History {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diff::{Agents, compare};
     use acp_registry_host::git::Commit;
     use acp_registry_plan::timestamp::Timestamp;
-
-    fn changes(old: &str, new: &str) -> Changes {
-        let index = |agents: &str| Agents::parse(format!("{{\"agents\":[{agents}]}}").as_bytes()).unwrap();
-        compare(&index(old), &index(new))
-    }
-
-    fn shown(history: &History) -> Vec<String> {
-        let shown = |event: &HistoryEvent| {
-            format!("{} {} {} {}", event.time.unix(), event.kind.as_str(), event.id, event.version)
-        };
-        history.events().iter().map(shown).collect()
-    }
-
-    fn at(seconds: i64) -> Timestamp {
-        Timestamp::from_unix(seconds).unwrap()
-    }
-
-    #[test]
-    fn an_event_leads_to_the_release_of_its_version() {
-        let archive =
-            r#""distribution":{"binary":{"x":{"archive":"https://github.com/o/r/releases/download/v2/a.zip"}}}"#;
-        let newer = format!(r#"{{"id":"a","name":"A","version":"2",{archive}}}"#);
-        let history = History::continued(None, &changes(A1, &newer), &History::default(), at(10));
-        let page = Some("https://github.com/o/r/releases/tag/v2");
-        assert_eq!(history.events()[0].release.as_deref(), page);
-        let gone = History::continued(Some(history), &changes(&newer, ""), &History::default(), at(20));
-        assert_eq!((gone.events()[0].release.as_deref(), gone.events()[1].release.as_deref()), (None, page));
-        assert_eq!(History::parse(gone.to_json(|_| true).unwrap().as_bytes()).unwrap(), gone);
-    }
-
-    const A1: &str = r#"{"id":"a","name":"A","version":"1"}"#;
-    const A2: &str = r#"{"id":"a","name":"A","version":"2"}"#;
-    const B1: &str = r#"{"id":"b","version":"1"}, {"id":"../x","version":"1"}"#;
-
-    #[test]
-    fn what_has_changed_since_comes_after_what_was_told() {
-        let nothing = History::default();
-        let first = History::continued(None, &changes(A1, &format!("{A2},{B1}")), &nothing, at(10));
-        assert_eq!(shown(&first), ["10 added b 1", "10 updated a 2"]);
-        assert!(matches!(first.extent(), Extent::Part(_)));
-        let second = History::continued(Some(first.clone()), &changes(&format!("{A2},{B1}"), A2), &nothing, at(20));
-        assert_eq!(shown(&second), ["20 withdrawn b 1", "10 added b 1", "10 updated a 2"]);
-        // A clock that was set back does not change the order.
-        let third = History::continued(Some(second.clone()), &changes(A2, A1), &nothing, at(5));
-        assert_eq!(shown(&third)[1..], ["10 updated a 1", "10 added b 1", "10 updated a 2"].map(String::from)[..]);
-        assert_eq!(History::continued(Some(second.clone()), &Changes::default(), &nothing, at(30)), second);
-        assert_eq!(History::continued(None, &Changes::default(), &nothing, at(30)), nothing);
-    }
-
-    #[test]
-    fn what_the_registry_knows_itself_has_its_own_time() {
-        let event = |time, version: &str, kind| HistoryEvent {
-            time: at(time),
-            id: "a".to_owned(),
-            name: "A".to_owned(),
-            version: version.to_owned(),
-            release: None,
-            kind,
-        };
-        let update = || EventKind::Updated { from: "1".to_owned() };
-        let own = History::new(vec![event(7, "2", update())], Extent::Part("shallow".to_owned()));
-        let told = History::new(vec![event(1, "1", EventKind::Added)], Extent::Whole);
-        let continued = History::continued(Some(told), &changes(A1, A2), &own, at(20));
-        assert_eq!(shown(&continued), ["7 updated a 2", "1 added a 1"]);
-        assert_eq!(continued.extent(), &Extent::Whole);
-        assert_eq!(History::continued(None, &changes(A1, A2), &own, at(20)), own);
-    }
 
     fn parse(text: &str) -> Result<History, String> {
         History::parse(text.as_bytes()).map_err(|error| error.to_string())

@@ -6,7 +6,7 @@ use serde_json::Value;
 const LIMIT: usize = 1000;
 
 /// The page of the GitHub release that an archive is part of.
-pub(crate) fn release_page(archive: &str) -> Option<String> {
+pub fn release_page(archive: &str) -> Option<String> {
     let url = url::Url::parse(archive).ok().filter(|url| archive.len() <= LIMIT && is_github(url))?;
     let parts: Vec<&str> = url.path_segments()?.collect();
     match parts[..] {
@@ -18,13 +18,13 @@ pub(crate) fn release_page(archive: &str) -> Option<String> {
 }
 
 /// The page of the GitHub release whose archives an entry, or a manifest, names.
-pub(crate) fn release_page_of_entry(entry: &Value) -> Option<String> {
+pub fn release_page_of_entry(entry: &Value) -> Option<String> {
     let targets = entry.pointer("/distribution/binary")?.as_object()?;
     targets.values().find_map(|target| release_page(target.get("archive")?.as_str()?))
 }
 
 /// Whether an address is the page of a release, as [`release_page`] returns it.
-pub(crate) fn is_release_page(address: &str) -> bool {
+pub fn is_release_page(address: &str) -> bool {
     let url = url::Url::parse(address).ok().filter(|url| address.len() <= LIMIT && is_github(url));
     let parts = url.as_ref().and_then(|url| Some(url.path_segments()?.collect::<Vec<&str>>()));
     matches!(parts.as_deref(), Some([_, _, "releases", "tag", _]))
