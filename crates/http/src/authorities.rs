@@ -1,7 +1,6 @@
 //! The certificate authorities that the environment names, as OpenSSL, curl and uv read them: instead of the system's.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
@@ -23,72 +22,69 @@ const LIMIT: u64 = 16 << 20;
 /// How many files of a directory are read.
 const FILES: usize = 10_000;
 
-/// Certificate authorities.
+/// Certificate authorities that a person trusts instead of the system's. They are read for the first connection: what sends no
+/// request would spend a third of its time on them.
 #[derive(Debug, Clone)]
-pub struct Authorities(pub(super) Arc<RootCertStore>);
+pub struct Authorities {
+    /// The setting that names a file, and that file.
+    file: Option<(String, PathBuf)>,
+    /// Directories, as `PATH` has them.
+    directories: Option<String>,
+}
 
 impl Authorities {
     /// The variables that name certificate authorities.
     pub const VARIABLES: [&str; 2] = [FILE, DIRECTORIES];
 
-    /// The authorities that these variables name; `None` where they name none, so that those of the system are trusted.
-    ///
-    /// # Errors
-    /// [`Problem::Variable`] when there are none where a variable names them.
-    pub fn named(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Self>, Problem> {
-        Ok(roots(variable)?.map(|roots| Self(roots.into())))
+    /// The authorities that these variables name; `None` where neither is set, so that those of the system are trusted.
+    pub fn named(variable: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
+        let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let (file, directories) = (set(FILE), set(DIRECTORIES));
+        let file = file.map(|file| (variable_name(FILE), file.into()));
+        (file.is_some() || directories.is_some()).then_some(Self { file, directories })
     }
 
     /// The authorities of a file, which `setting` names.
-    ///
-    /// # Errors
-    /// [`Problem::Variable`] when it has none.
-    pub fn read(setting: &str, file: &Path) -> Result<Self, Problem> {
-        let mut roots = RootCertStore::empty();
-        read(setting, file, &mut roots)?;
-        Ok(Self(roots.into()))
+    pub fn in_file(setting: &str, file: PathBuf) -> Self {
+        Self { file: Some((setting.to_owned(), file)), directories: None }
     }
 
     /// How many they are.
-    pub fn count(&self) -> usize {
-        self.0.len()
+    ///
+    /// # Errors
+    /// [`Problem::Variable`] when there are none where a setting names them.
+    pub fn count(&self) -> Result<usize, Problem> {
+        self.read().map(|roots| roots.len())
     }
-}
 
-fn roots(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<RootCertStore>, Problem> {
-    let set = |name: &str| variable(name).filter(|value| !value.is_empty());
-    let (file, directories) = (set(FILE), set(DIRECTORIES));
-    if file.is_none() && directories.is_none() {
-        return Ok(None);
-    }
-    let mut roots = RootCertStore::empty();
-    if let Some(file) = &file {
-        read(&variable_name(FILE), Path::new(file), &mut roots)?;
-    }
-    if let Some(directories) = &directories {
-        let named = || std::env::split_paths(directories).filter(|path| !path.as_os_str().is_empty());
-        if roots.is_empty() && !named().any(|directory| directory.is_dir()) {
-            return Err(refused(&variable_name(DIRECTORIES), Path::new(directories), "is not a directory"));
-        }
-        for directory in named() {
-            // Like OpenSSL: systems name directories that may not exist, and files besides certificates are usual.
-            let items = directory.read_dir().into_iter().flatten().take(FILES);
-            let paths: Vec<PathBuf> = items.filter_map(|item| Some(item.ok()?.path())).collect();
-            for path in paths {
-                let _ = add(&path, &mut roots);
+    pub(super) fn read(&self) -> Result<RootCertStore, Problem> {
+        let mut roots = RootCertStore::empty();
+        if let Some((setting, file)) = &self.file {
+            add(file, &mut roots).map_err(|problem| refused(setting, file, &problem))?;
+            if roots.is_empty() {
+                return Err(refused(setting, file, NONE));
             }
         }
-        if roots.is_empty() {
-            return Err(refused(&variable_name(DIRECTORIES), Path::new(directories), NONE));
+        if let Some(directories) = &self.directories {
+            let named = || std::env::split_paths(directories).filter(|path| !path.as_os_str().is_empty());
+            let refused = |problem| refused(&variable_name(DIRECTORIES), Path::new(directories), problem);
+            if roots.is_empty() && !named().any(|directory| directory.is_dir()) {
+                return Err(refused("is not a directory"));
+            }
+            for directory in named() {
+                // Like OpenSSL: systems name directories that may not exist, and files besides certificates are usual.
+                let items = directory.read_dir().into_iter().flatten().take(FILES);
+                let paths: Vec<PathBuf> = items.filter_map(|item| Some(item.ok()?.path())).collect();
+                for path in paths {
+                    let _ = add(&path, &mut roots);
+                }
+            }
+            if roots.is_empty() {
+                return Err(refused(NONE));
+            }
         }
+        Ok(roots)
     }
-    Ok(Some(roots))
-}
-
-/// Reads a file that has certificates.
-fn read(setting: &str, path: &Path, roots: &mut RootCertStore) -> Result<(), Problem> {
-    add(path, roots).map_err(|problem| refused(setting, path, &problem))?;
-    if roots.is_empty() { Err(refused(setting, path, NONE)) } else { Ok(()) }
 }
 
 /// Adds the certificates of a file. Those that cannot be parsed are left out, as among the system's.
@@ -127,8 +123,8 @@ mod tests {
     fn count(pairs: &[(&str, &Path)]) -> Result<Option<usize>, String> {
         let get =
             |name: &str| pairs.iter().find(|(known, _)| *known == name).map(|(_, path)| path.display().to_string());
-        let named = Authorities::named(&get).map_err(|problem| problem.to_string())?;
-        Ok(named.map(|authorities| authorities.count()))
+        let named = Authorities::named(&get).map(|authorities| authorities.count());
+        named.transpose().map_err(|problem| problem.to_string())
     }
 
     #[test]

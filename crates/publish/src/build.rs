@@ -17,7 +17,7 @@ use acp_registry_gate::check::{self, Checked, Selection, check};
 use acp_registry_gate::history::{EarlierManifests, Extent, HISTORY_FILE, HISTORY_LIMIT, History};
 use acp_registry_gate::verify::{SNAPSHOT_LIMIT, Snapshot};
 use acp_registry_host::fs::read_bounded;
-use acp_registry_http::{Client, Problem, Settings};
+use acp_registry_http::{Client, Settings};
 use acp_registry_plan::failure::Failure;
 use acp_registry_plan::index::INDEX;
 use acp_registry_plan::timestamp::{Timestamp, today};
@@ -314,9 +314,6 @@ pub enum PlaceError {
         /// What is wrong with it.
         message: String,
     },
-    /// The HTTP client cannot be created.
-    #[error(transparent)]
-    Client(#[from] Problem),
     /// The async runtime cannot be created.
     #[error(transparent)]
     Runtime(#[from] io::Error),
@@ -327,7 +324,6 @@ impl PlaceError {
     pub fn remedy(&self) -> Option<String> {
         match self {
             Self::Address { .. } => Some("write the address or the directory of a published tree".into()),
-            Self::Client(problem) => problem.remedy(),
             Self::Runtime(_) => None,
         }
     }
@@ -355,19 +351,15 @@ impl FromStr for TreeLocation {
 impl TreeLocation {
     /// Opens the tree. Its files are read on demand.
     ///
-    /// A tree at a URL blocks while it waits for responses, and must not be read inside an async runtime. `settings`
-    /// is only called for a URL.
+    /// A tree at a URL blocks while it waits for responses, and must not be read inside an async runtime.
     ///
     /// # Errors
-    /// [`PlaceError`] when the HTTP client or the runtime for it cannot be created.
-    pub fn open(
-        self,
-        settings: impl FnOnce() -> Result<Settings, Problem>,
-    ) -> Result<Box<dyn PublishedTree>, PlaceError> {
+    /// [`PlaceError`] when the runtime for the HTTP client cannot be created.
+    pub fn open(self, settings: Settings) -> Result<Box<dyn PublishedTree>, PlaceError> {
         Ok(match self {
             Self::Directory(path) => Box::new(TreeDirectory(path)),
             Self::Web(base) => {
-                let client = Client::new(settings()?);
+                let client = Client::new(settings);
                 Box::new(Remote { base, client, runtime: Runtime::new()? })
             }
         })
@@ -394,7 +386,7 @@ impl From<PlaceError> for Failure {
         let help = error.remedy();
         let failure = match error {
             PlaceError::Address { .. } => Self::usage(error),
-            PlaceError::Client(_) | PlaceError::Runtime(_) => Self::unable(error),
+            PlaceError::Runtime(_) => Self::unable(error),
         };
         failure.help_if(help)
     }

@@ -275,7 +275,7 @@ impl Session {
         let mut settings = Settings {
             allowed: self.options.allowed_hosts.clone(),
             proxies: Proxies::new(&variable),
-            authorities: Authorities::named(&variable)?,
+            authorities: Authorities::named(&variable),
             ..Settings::default()
         };
         let github = Github::configured(&variable, &mut settings.credentials)
@@ -629,8 +629,8 @@ impl SessionOptions {
         let run = |program: &str, arguments: &[&str]| ask_package_manager(path.as_deref(), program, arguments);
         let surroundings = Surroundings { variable: &variable, run: &run };
         let authorities = match npm_authorities(&surroundings) {
-            Some(file) if needs.npm && !needs.pypi => Some(Authorities::read("npm's setting `cafile`", &file)?),
-            _ => Authorities::named(&variable)?,
+            Some(file) if needs.npm && !needs.pypi => Some(Authorities::in_file("npm's setting `cafile`", file)),
+            _ => Authorities::named(&variable),
         };
         let settings = Settings {
             allowed: self.allowed_hosts.clone(),
