@@ -160,7 +160,7 @@ pub fn make_all(directory: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// Returns [`PathError`] if a directory or file cannot be read.
-pub fn files_below(directory: &Path) -> Result<Vec<(PathBuf, u64)>, PathError> {
+pub fn files_below(directory: &Path) -> Result<SizedFiles, PathError> {
     let (mut files, mut waiting) = (Vec::new(), vec![directory.to_owned()]);
     while !waiting.is_empty() {
         let level: Vec<_> = waiting.par_iter().map(|directory| list(directory)).collect::<Result<_, _>>()?;
@@ -173,8 +173,11 @@ pub fn files_below(directory: &Path) -> Result<Vec<(PathBuf, u64)>, PathError> {
     Ok(files)
 }
 
-/// The directories in a directory, and its regular files with their sizes.
-fn list(directory: &Path) -> Result<(Vec<PathBuf>, Vec<(PathBuf, u64)>), PathError> {
+/// Regular files with their sizes in bytes.
+pub type SizedFiles = Vec<(PathBuf, u64)>;
+
+/// The directories in a directory, and its regular files.
+fn list(directory: &Path) -> Result<(Vec<PathBuf>, SizedFiles), PathError> {
     let (mut folders, mut files) = (Vec::new(), Vec::new());
     for item in fs::read_dir(directory).map_err(PathError::at(directory))? {
         let item = item.map_err(PathError::at(directory))?;
@@ -549,6 +552,14 @@ impl Replacement {
     /// Returns [`PathError`], also when the owner and the group cannot be kept.
     pub fn new(path: &Path, like: &Path, bytes: &[u8]) -> Result<Self, PathError> {
         Self::write(parent(path), path, like, bytes, keep_owner, File::sync_all)
+    }
+
+    /// Writes a file beside its path. It may be lost in a power failure until [`sync_below`] has made it durable.
+    ///
+    /// # Errors
+    /// Returns [`PathError`].
+    pub fn unsynced(path: &Path, bytes: &[u8]) -> Result<Self, PathError> {
+        Self::write(parent(path), path, path, bytes, |_, _| Ok(()), |_| Ok(()))
     }
 
     fn write(

@@ -180,9 +180,10 @@ impl Store {
         };
         let version = Version { directory: place.to_owned(), receipt };
         // The receipt says that the files are there, after a power failure too.
+        let prepared = version.receipt.prepare(place)?;
         let synced = place.to_owned();
         spawn_blocking(move || sync_below(&synced)).await.map_err(io::Error::other).map_err(PathError::at(place))??;
-        version.write_receipt()?;
+        prepared.put()?;
         replacement.finish();
         // What is left of the work; the next run would remove it as well.
         let _ = spawn_blocking(move || new.remove()).await;
