@@ -423,6 +423,10 @@ fn where_npm_ignores_scripts_it_is_only_asked_and_all_files_are_shared() {
     let document: Value = serde_json::from_str(&second.stdout).unwrap();
     let data = Path::new(document["install_dir"].as_str().unwrap()).join("files/node_modules/own/data");
     assert_eq!((fs::read(&data).unwrap(), data.metadata().unwrap().nlink()), (b"plain".to_vec(), 3));
+    let called = world.called();
+    let run = Run::of(world.command("by variable").env("npm_config_ignore_scripts", "true"));
+    assert!(run.code == 0 && run.stderr.contains("`npm_config_ignore_scripts` forbids it"), "{}", run.stderr);
+    assert_eq!(world.called(), called, "the variable says it");
 }
 
 #[test]

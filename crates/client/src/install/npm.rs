@@ -85,7 +85,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     };
     let ignores = async {
         match npm() {
-            Ok(npm) => ignores_scripts(&npm).await == Some(true),
+            Ok(npm) => ignores_scripts(installer, &npm).await == Some(true),
             Err(_) => false,
         }
     };
@@ -146,7 +146,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     };
     let listed = listed.filter(|listed| !listed.is_empty());
     if listed.is_some() && are_ignored.is_none() {
-        are_ignored = ignores_scripts(&npm()?).await;
+        are_ignored = ignores_scripts(installer, &npm()?).await;
     }
     let scripts_not_run = match listed {
         Some(packages) if are_ignored == Some(true) => {
@@ -317,9 +317,14 @@ fn refused(error: Error, name: &str, package: &str) -> Error {
 /// The flags that ask npm whether it runs install scripts.
 const ASK: [&str; 4] = ["config", "get", "ignore-scripts", "--no-update-notifier"];
 
-/// Whether npm is configured to run no install scripts; `None` where it does not say.
-async fn ignores_scripts(npm: &Tool<'_>) -> Option<bool> {
-    npm.run(ASK).await.ok()?.stdout.trim().parse().ok()
+/// Whether npm is configured to run no install scripts; `None` where it does not say. A variable counts for more than the files
+/// that only npm finds.
+async fn ignores_scripts(installer: &Installer, npm: &Tool<'_>) -> Option<bool> {
+    let variable = installer.npm.iter().find(|(name, _)| name == scripts::VARIABLE);
+    match variable.and_then(|(_, value)| value.parse().ok()) {
+        Some(answer) => Some(answer),
+        None => npm.run(ASK).await.ok()?.stdout.trim().parse().ok(),
+    }
 }
 
 impl Installer {
@@ -331,7 +336,7 @@ impl Installer {
         let work =
             InstallJob { installer: self, expected: &expected, directory: temporary, temporary, progress: &|_| () };
         let npm = Tool::new(&work, "npm", program, self.npm_environment(None), None);
-        ignores_scripts(&npm).await == Some(false)
+        ignores_scripts(self, &npm).await == Some(false)
     }
 
     fn sets_for_npm(&self, name: &str) -> bool {
