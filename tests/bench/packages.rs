@@ -144,6 +144,8 @@ pub(crate) fn locked(folder: &Path) {
                         .expect("another name");
                 }
             }
+            // An installation is made durable with all that others have written before it.
+            assert!(sh("sync"));
         };
         let caches = &["npm-cache", "pnpm-store", "bun-cache", "cache"];
         let measured = [
