@@ -15,7 +15,7 @@
 //! | `crates/plan` | manifests, indexes and plans, without a machine | [`manifest`], [`index`](acp_registry_plan::index), [`closure`], [`resolve`](acp_registry_plan::resolve), [`documents`], [`entries`], [`sums`], [`digest`], [`duration`], [`failure`], [`json`], [`revocations`], [`source`], [`statement`], [`text`], [`timestamp`], [`versions`] |
 //! | `crates/wasm` | `crates/plan` as WebAssembly, for browsers and Electron | none for Rust |
 //! | `crates/host` | the machine: processes and their isolation, files, locks, runtimes, git | [`host`], [`cause`] |
-//! | `crates/archive` | list, check and unpack hostile archives | [`archive`] |
+//! | `crates/archive` | list, check and unpack hostile archives; `clippy.toml` refuses to unpack them elsewhere | [`archive`] |
 //! | `crates/http` | the HTTP client: addresses, redirects, proxies, cache | [`http`] |
 //! | `crates/sources` | npm, the Python package index and GitHub | [`sources`] |
 //! | `crates/protocol` | speak the protocol with an agent | [`handshake`] |

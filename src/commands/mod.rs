@@ -11,6 +11,7 @@ pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod elsewhere;
 pub(crate) mod explain;
+pub(crate) mod gc;
 pub(crate) mod hint;
 pub(crate) mod info;
 pub(crate) mod init;
@@ -137,7 +138,7 @@ enum Command {
     /// Remove unused versions
     ///
     /// Versions that are current or running stay. The size of the caches is shown, and `--cache` empties them.
-    Gc(uninstall::GcArgs),
+    Gc(gc::Args),
     /// Diagnose runtimes, the index and installed agents
     ///
     /// Agents that are named are also started. Nothing is changed without `--fix`.
@@ -225,7 +226,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
         Command::Which(args) => (run::which(args, &cli.global, &ui), args.format.is_json()),
         Command::Update(args) => (update::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Uninstall(args) => (uninstall::run(args, &cli.global, &ui), args.format.is_json()),
-        Command::Gc(args) => (uninstall::gc(args, &cli.global, &ui), args.format.is_json()),
+        Command::Gc(args) => (gc::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Doctor(args) => (doctor::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Login(args) => (login::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Logout(args) => (login::log_out(args, &cli.global, &ui), args.format.is_json()),

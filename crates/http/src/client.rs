@@ -20,8 +20,8 @@ use url::{Host as UrlHost, Url};
 
 use super::cache::Memo;
 use super::error::{FetchError, NO_HOST, Problem, ResolveError, shown};
-use super::host::{HostLimits, Hosts};
-use super::{AllowedHosts, Authorities, Cache, Credentials, Proxies, address, host};
+use super::host_limits::{HostLimits, Hosts};
+use super::{AllowedHosts, Authorities, Cache, Credentials, Proxies, address, host_limits};
 
 /// How many redirects are followed.
 const HOP_LIMIT: usize = 10;
@@ -255,10 +255,10 @@ impl Client {
                     }
                     let status = response.status();
                     host.answered(status != StatusCode::TOO_MANY_REQUESTS);
-                    let pause = host::wanted_pause(status, response.headers());
+                    let pause = host_limits::wanted_pause(status, response.headers());
                     let can_wait = pause.is_none_or(|pause| host.asks_for(pause));
                     let is_limit = pause.is_some() && status == StatusCode::FORBIDDEN;
-                    if !is_limit && !host::is_transient(status) && of_proxy.is_none() {
+                    if !is_limit && !host_limits::is_transient(status) && of_proxy.is_none() {
                         return Ok((response, elapsed, permit));
                     }
                     if let Some(pause) = pause.filter(|_| !can_wait || is_last) {
@@ -268,7 +268,7 @@ impl Client {
                         return of_proxy.map_or(Ok((response, elapsed, permit)), Err);
                     }
                     // The queue of a host that has named a time holds back all its requests.
-                    pause.map_or_else(|| host::backoff(self.settings.backoff, attempt), |_| Duration::ZERO)
+                    pause.map_or_else(|| host_limits::backoff(self.settings.backoff, attempt), |_| Duration::ZERO)
                 }
                 Err(error) => {
                     let problem = Problem::of(&error);
@@ -282,7 +282,7 @@ impl Client {
                         }
                         return Err(problem);
                     }
-                    host::backoff(self.settings.backoff, attempt)
+                    host_limits::backoff(self.settings.backoff, attempt)
                 }
             };
             drop(permit);

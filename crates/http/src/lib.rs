@@ -3,7 +3,7 @@
 //! * [`address`]: which addresses and hosts are refused; [`AllowedHosts`]: which of them a person has allowed nevertheless
 //! * [`Client`]: requests, redirects, each of which is checked, and retries; [`Client::probe`], [`Client::document`], [`Client::understand`],
 //!   [`Client::download`], [`Client::revalidate`]
-//! * [`HostLimits`]: how many requests a host gets at a time
+//! * [`HostLimits`]: how many requests a host gets at a time, and how long it asks to wait
 //! * [`Authorities`]: certificate authorities that the environment names
 //! * [`Proxies`]: the proxy of each request, from the environment
 //! * [`Credentials`]: secrets, each for its host
@@ -18,7 +18,7 @@ mod credentials;
 mod document;
 mod download;
 mod error;
-mod host;
+mod host_limits;
 mod proxy;
 
 pub use address::{AllowedHosts, HostError};
@@ -29,5 +29,5 @@ pub use credentials::{Credentials, Secret};
 pub use document::{Fetched, FetchedDocument, Revalidated};
 pub use download::{Downloaded, Hashing, Sink};
 pub use error::{FetchError, Problem, remedy, shown};
-pub use host::HostLimits;
+pub use host_limits::HostLimits;
 pub use proxy::{Proxies, Proxy};

@@ -29,6 +29,9 @@ use super::machine::REACH;
 use super::script::{self, Report};
 use super::{BEAT, Error, Input, Machine, Order, Output, SILENCE};
 
+/// How long a machine may be silent until its shell answers, for [`Connection::open`].
+pub const PATIENCE: Duration = Duration::from_mins(1);
+
 /// How many lines may come before a report.
 const LINES: usize = 10_000;
 

@@ -23,7 +23,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 
-pub use connection::Connection;
+pub use connection::{Connection, PATIENCE};
 pub use error::Error;
 pub use machine::{Machine, WrongMachine};
 #[cfg(unix)]
@@ -34,9 +34,6 @@ pub const ELSEWHERE: &str = "__elsewhere";
 
 /// How often each side says that it is there.
 const BEAT: Duration = Duration::from_secs(20);
-
-/// How long a machine may be silent until its shell answers, for [`Connection::open`].
-pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// How long a side may be silent before the connection counts as lost.
 const SILENCE: Duration = Duration::from_mins(3);

@@ -8,10 +8,10 @@ mod agents;
 mod diagnose;
 mod find;
 mod install;
+mod removal;
 mod repair;
 mod run;
 mod sign_in;
-mod uninstall;
 mod update;
 
 use std::fmt;
@@ -35,10 +35,10 @@ pub use find::{
     Search, describe, find_offer, list, list_installed, load_entry, locate, resolve, search,
 };
 pub use install::{Install, InstallReport, JOBS, install};
+pub use removal::{Cached, CollectGarbage, Removal, Uninstall, collect_garbage, uninstall};
 pub use repair::Need;
 pub use run::install_to_run;
 pub use sign_in::{Attempt, MethodsReport, Relay, SIGN_IN_TIMEOUT, SignIn, SignInReport, SignOut, Step};
-pub use uninstall::{Cached, CollectGarbage, Removal, Uninstall, collect_garbage, uninstall};
 pub use update::{AgentUpdate, HeldUpdate, Pinned, Update, UpdateReport, update};
 
 /// What happens during a use case.

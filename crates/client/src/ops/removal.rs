@@ -1,4 +1,4 @@
-//! Removes agents, unused versions, and the contents of caches.
+//! Removes agents (`uninstall`), and unused versions and the contents of caches (`gc`).
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
