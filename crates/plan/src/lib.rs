@@ -1,7 +1,7 @@
 //! Manifests, indexes and plans: everything about an agent that can be decided without files, network or processes.
 //!
-//! Nothing here opens a file or a connection, or starts a program, so that it also runs as WebAssembly. Only
-//! [`Timestamp::now`](timestamp::Timestamp::now), for callers that have a machine, asks the clock.
+//! Nothing here opens a file or a connection, or starts a program, so that it also runs as WebAssembly; `tests/it/architecture.rs`
+//! checks that. Only [`Timestamp::now`](timestamp::Timestamp::now), for callers that have a machine, asks the clock.
 //!
 //! | module | what it does |
 //! |---|---|
