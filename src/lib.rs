@@ -80,7 +80,7 @@
 //! | `registry.toml` | [`config::Config::read`] | rule levels, the site, published views and withdrawn agents |
 //! | `history.json` | [`history::History::parse`], [`site`] (published) | when agents were added, changed and removed |
 //! | `~/.cache/acp-registry` | [`http::Cache`] | cached HTTP responses |
-//! | `~/.cache/acp-registry/npm`, `uv`, `packages` | [`install::PackageCache`] | the caches of npm and uv, and unpacked packages of npm |
+//! | `~/.cache/acp-registry/npm`, `uv`, `packages`, `node.json` | [`install::PackageCache`] | the caches of npm and uv, unpacked packages of npm, and the version of Node.js |
 //! | `~/.cache/acp-registry/indexes` | [`index::Copies`] | the last copy of each index, and of entries |
 //! | `~/.local/share/acp-registry/agents` | [`store`] | installed agents |
 //! | `~/.local/share/acp-registry/trust`, `revoked` | [`index::Trust`], [`index::RevocationMemory`] | who signs which registry, and what each has recalled |
