@@ -431,7 +431,7 @@ mkdir "$modules/.bin" && ln -s ../own/cli.js "$modules/.bin/own"
     assert_eq!(rebuilt, ["bad good own"]);
     assert!(document["scripts_not_run"].as_array().is_none_or(Vec::is_empty), "{document}");
     // Where npm has settings that only it obeys, it puts the packages in place.
-    let setting = Some(("npm_config_cafile", "/ca.pem"));
+    let setting = Some(("npm_config_strict_ssl", "true"));
     let (rebuilt, document) = installed("by-npm", &[format!("good@2.0.0 {bytes}")], setting);
     assert_eq!(rebuilt, ["good own"]);
     assert_eq!(document["scripts_not_run"], json!(["bad@2.0.0"]));
