@@ -151,7 +151,12 @@ fn is_own_node(program: &Path) -> bool {
 pub(super) fn node_version(program: &Path) -> Option<String> {
     let text = answer(program.to_str()?, &["--version"], program.parent()?, PATIENCE, None).ok()?;
     let version = text.lines().next()?.trim();
-    Some(version.strip_prefix('v').unwrap_or(version).to_owned())
+    Some(version.strip_prefix('v').unwrap_or(version).to_owned()).filter(|version| is_version(version))
+}
+
+/// Whether a program may have said this of its version; a receipt takes no other text.
+fn is_version(text: &str) -> bool {
+    semver::Version::parse(text).is_ok()
 }
 
 /// The version that a Node.js has printed, for as long as its file is the same: it takes as long to start as a small package
@@ -167,8 +172,11 @@ struct KeptVersion {
 /// The largest file of a [`KeptVersion`] that is read, in bytes.
 const KEPT_LIMIT: u64 = 1 << 16;
 
-/// Like [`node_version`], but keeps the answer in the file `kept`. A script is always asked: those of version managers answer
-/// for the working directory.
+/// The least size of a Node.js that has its own code, in bytes. A smaller program starts another one, or has it in a library.
+const WHOLE: u64 = 10 << 20;
+
+/// Like [`node_version`], but keeps the answer in the file `kept`. A program that starts another one is always asked: those of
+/// version managers answer for the working directory.
 pub(super) fn kept_node_version(program: &Path, kept: &Path) -> Option<String> {
     let real = program.canonicalize().ok().filter(|real| real.file_stem().is_some_and(|name| name == "node"));
     let Some((real, file)) = real.and_then(|real| Some((real.clone(), open_file(&real).ok()?))) else {
@@ -177,10 +185,15 @@ pub(super) fn kept_node_version(program: &Path, kept: &Path) -> Option<String> {
     if !matches!(Program::examine(&file), Program::Elf { .. } | Program::MachO { .. } | Program::Pe { .. }) {
         return node_version(program);
     }
-    let state = FileState::from(&file.metadata().ok()?);
+    let metadata = file.metadata().ok()?;
+    if metadata.len() < WHOLE {
+        return node_version(program);
+    }
+    let state = FileState::from(&metadata);
     let bytes = kept.parent().and_then(|folder| read_bounded(kept, folder, KEPT_LIMIT).ok());
     let known = bytes.and_then(|bytes| json::whole::<KeptVersion>(&bytes).ok());
-    if let Some(known) = known.filter(|known| known.program == real && known.file == state) {
+    let is_same = |known: &KeptVersion| known.program == real && known.file == state && is_version(&known.version);
+    if let Some(known) = known.filter(is_same) {
         return Some(known.version);
     }
     let version = node_version(program)?;
@@ -342,9 +355,16 @@ mod tests {
         let says = || kept_node_version(&node, &kept);
         // A program that is no Node.js: its answer is another one.
         fs::copy("/bin/sh", &node).unwrap();
+        keep(&node);
+        assert_ne!(says().as_deref(), Some("1.2.3"), "it is too small");
+        File::options().write(true).open(&node).unwrap().set_len(WHOLE).unwrap();
         assert_ne!(says().as_deref(), Some("1.2.3"));
         keep(&node);
         assert_eq!(says().as_deref(), Some("1.2.3"));
+        let text = fs::read_to_string(&kept).unwrap();
+        fs::write(&kept, text.replace("1.2.3", "1.2.3\\u001b[2J")).unwrap();
+        assert_eq!(says(), None, "it is no version");
+        fs::write(&kept, text).unwrap();
         File::options().write(true).open(&node).unwrap().set_modified(UNIX_EPOCH).unwrap();
         assert_ne!(says().as_deref(), Some("1.2.3"));
         fs::write(&kept, "{").unwrap();
