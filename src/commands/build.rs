@@ -95,7 +95,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let directory = global.registry_dir();
     let registry = Registry::load(&directory)?;
     let place = previous_place(args, &config, ui);
-    let open = |place: &str| place.parse::<TreeLocation>()?.open(settings(&allowed_hosts));
+    let open = |place: &str| place.parse::<TreeLocation>()?.open(|| settings(&allowed_hosts));
     let previous = place.map(open).transpose()?;
     let signed = match (signer(args.signer)?.or(config.signer), previous.as_deref()) {
         (Some(signer), Some(tree)) => Some(SignedTree::load(tree, signer)?),

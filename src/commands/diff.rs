@@ -90,7 +90,7 @@ fn add_recalls(changes: &mut Changes, args: &Args, allowed: &AllowedHosts, ui: &
     let old = match &args.old {
         IndexLocation::Url(url) => {
             let url = tree_file(url, REVOKED);
-            let client = Client::new(settings(allowed));
+            let client = Client::new(settings(allowed)?);
             signals::run(ui, client.get(&url, REVOKED_LIMIT))?
         }
         place => Ok(of_folder(place)),
@@ -127,7 +127,7 @@ fn read(place: &IndexLocation, allowed: &AllowedHosts, ui: &Ui) -> Result<Agents
         IndexLocation::Unusable(wrong) => return Err(acp_registry::index::Error::from(wrong.clone()).into()),
         IndexLocation::Url(url) => {
             let url = if is_json(url) { url.clone() } else { tree_file(url, INDEX) };
-            let client = Client::new(settings(allowed));
+            let client = Client::new(settings(allowed)?);
             let fetched = signals::run(ui, client.get(&url, INDEX_LIMIT))??;
             fetched.ok_or_else(|| Failure::unable(format!("{place}: there is no such file")).help(EXPECTED))?
         }

@@ -103,7 +103,7 @@ pub(crate) fn advisories(
 ) -> Result<Advisories, Failure> {
     let mut advisories = Advisories::read(config, &registry.root);
     if !advisories.unasked.is_empty() {
-        let mut settings = network::settings(allowed);
+        let mut settings = network::settings(allowed)?;
         settings.cache = if use_cache { network::cache(ui) } else { None };
         let client = Client::new(settings);
         client.prepare()?;
@@ -190,7 +190,7 @@ pub(crate) fn run_with_agents<T>(
 /// Creates a verifier from the flags.
 pub(crate) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Result<Verifier, Failure> {
     let Settings { allowed, config, probes, use_cache, demand } = settings;
-    let mut network = network::settings(allowed);
+    let mut network = network::settings(allowed)?;
     if use_cache {
         network.cache = network::cache(ui);
     }

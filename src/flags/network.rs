@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use acp_registry::host::owner;
 use acp_registry::host::process::Environment;
-use acp_registry::http::{AllowedHosts, Authorities, Cache, Client, Proxies, Settings};
+use acp_registry::http::{AllowedHosts, Authorities, Cache, Client, Problem, Proxies, Settings};
 use acp_registry::install::{PackageCache, host_environment};
 pub(crate) use acp_registry::sources::Needs;
 use acp_registry::sources::{Connection, Sources, Surroundings, ask_package_manager};
@@ -15,9 +15,9 @@ use crate::terminal::ui::Ui;
 use acp_registry::failure::Failure;
 
 /// Settings of an HTTP client with the proxies and certificate authorities of this machine. Sources, credentials and cache are not set.
-pub(crate) fn settings(allowed: &AllowedHosts) -> Settings {
-    let authorities = Authorities::named(&variable);
-    Settings { allowed: allowed.clone(), proxies: Proxies::new(&variable), authorities, ..Settings::default() }
+pub(crate) fn settings(allowed: &AllowedHosts) -> Result<Settings, Problem> {
+    let authorities = Authorities::named(&variable)?;
+    Ok(Settings { allowed: allowed.clone(), proxies: Proxies::new(&variable), authorities, ..Settings::default() })
 }
 
 /// Finds the package registries and GitHub, and creates a client that may connect to them with their credentials. A
@@ -28,7 +28,7 @@ pub(crate) fn connect(
     use_cache: bool,
     ui: &Ui,
 ) -> Result<(Client, Sources, Vec<String>), Failure> {
-    let mut settings = settings(allowed);
+    let mut settings = settings(allowed)?;
     settings.cache = if use_cache { cache(ui) } else { None };
     let connection = Connection::open(&surroundings(&variable), needs, settings)?;
     connection.client.prepare()?;

@@ -36,7 +36,7 @@ impl RemoteArgs {
     /// Returns [`Failure`] for an address that is refused, and for a header that cannot be sent.
     pub(crate) fn endpoint(&self, url: &str, global: &Global) -> Result<Endpoint, Failure> {
         let headers = Headers::read(self.header.iter().map(String::as_str), &network::variable)?;
-        let settings = network::settings(&global.allowed_hosts()?);
+        let settings = network::settings(&global.allowed_hosts()?)?;
         Ok(Endpoint::new(url, &headers, &settings)?)
     }
 

@@ -101,6 +101,8 @@ fn an_authority_in_a_file_or_a_directory_is_trusted() {
 fn a_file_of_authorities_that_cannot_be_used_is_named() {
     let (people, server) = (People::new(), Private::new());
     people.env.write("empty.pem", "nothing");
+    people.publish(&[people.agent("a", "1.0.0")]);
+    assert_eq!(people.run(&["install", "a", "--no-check"]).code, 0);
     for (path, problem) in [("missing.pem", "which cannot be read"), ("empty.pem", "which has no certificate")] {
         let path = people.env.path(path);
         let run = server.list(&people, &[("SSL_CERT_FILE", &path)]);
@@ -108,6 +110,9 @@ fn a_file_of_authorities_that_cannot_be_used_is_named() {
         let named = format!("the environment variable SSL_CERT_FILE is `{shown}`, {problem}");
         assert!(run.code == 3 && run.stderr.replace("\\\\", "\\").contains(&named), "{}", run.stderr);
         assert!(run.stderr.ends_with("\nhelp: correct or unset it\n"), "{}", run.stderr);
+        // A copy of the index is there, and what was recalled since is not in it.
+        let run = Run::of(people.command(&["update", "--refresh"]).env("SSL_CERT_FILE", &path));
+        assert!(run.code == 3 && run.stderr.contains("\nhelp: correct or unset it\n"), "{} {}", run.code, run.stderr);
         let run = Run::of(people.command(&["doctor"]).env("SSL_CERT_FILE", &path));
         assert!(run.code == 1 && run.stdout.contains("SSL_CERT_FILE"), "{}", run.stdout);
     }

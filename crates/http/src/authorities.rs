@@ -22,8 +22,8 @@ const LIMIT: u64 = 16 << 20;
 /// How many files of a directory are read.
 const FILES: usize = 10_000;
 
-/// Certificate authorities that a person trusts instead of the system's. They are read for the first connection: what sends no
-/// request would spend a third of its time on them.
+/// Certificate authorities that a person trusts instead of the system's. That there are some is seen at once, for nothing may be
+/// judged without them. All are read for the first connection: what sends no request would spend a third of its time on them.
 #[derive(Debug, Clone)]
 pub struct Authorities {
     /// The setting that names a file, and that file.
@@ -37,16 +37,29 @@ impl Authorities {
     pub const VARIABLES: [&str; 2] = [FILE, DIRECTORIES];
 
     /// The authorities that these variables name; `None` where neither is set, so that those of the system are trusted.
-    pub fn named(variable: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
+    ///
+    /// # Errors
+    /// [`Problem::Variable`] when there are none where a variable names them.
+    pub fn named(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Self>, Problem> {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let (file, directories) = (set(FILE), set(DIRECTORIES));
         let file = file.map(|file| (variable_name(FILE), file.into()));
-        (file.is_some() || directories.is_some()).then_some(Self { file, directories })
+        if file.is_none() && directories.is_none() {
+            return Ok(None);
+        }
+        Self { file, directories }.checked().map(Some)
     }
 
     /// The authorities of a file, which `setting` names.
-    pub fn in_file(setting: &str, file: PathBuf) -> Self {
-        Self { file: Some((setting.to_owned(), file)), directories: None }
+    ///
+    /// # Errors
+    /// [`Problem::Variable`] when it has none.
+    pub fn in_file(setting: &str, file: PathBuf) -> Result<Self, Problem> {
+        Self { file: Some((setting.to_owned(), file)), directories: None }.checked()
+    }
+
+    fn checked(self) -> Result<Self, Problem> {
+        self.read(1).map(|_| self)
     }
 
     /// How many they are.
@@ -54,13 +67,14 @@ impl Authorities {
     /// # Errors
     /// [`Problem::Variable`] when there are none where a setting names them.
     pub fn count(&self) -> Result<usize, Problem> {
-        self.read().map(|roots| roots.len())
+        self.read(usize::MAX).map(|roots| roots.len())
     }
 
-    pub(super) fn read(&self) -> Result<RootCertStore, Problem> {
+    /// Reads them, or the first `most`.
+    pub(super) fn read(&self, most: usize) -> Result<RootCertStore, Problem> {
         let mut roots = RootCertStore::empty();
         if let Some((setting, file)) = &self.file {
-            add(file, &mut roots).map_err(|problem| refused(setting, file, &problem))?;
+            add(file, &mut roots, most).map_err(|problem| refused(setting, file, &problem))?;
             if roots.is_empty() {
                 return Err(refused(setting, file, NONE));
             }
@@ -76,7 +90,9 @@ impl Authorities {
                 let items = directory.read_dir().into_iter().flatten().take(FILES);
                 let paths: Vec<PathBuf> = items.filter_map(|item| Some(item.ok()?.path())).collect();
                 for path in paths {
-                    let _ = add(&path, &mut roots);
+                    if roots.len() < most {
+                        let _ = add(&path, &mut roots, most);
+                    }
                 }
             }
             if roots.is_empty() {
@@ -88,13 +104,16 @@ impl Authorities {
 }
 
 /// Adds the certificates of a file. Those that cannot be parsed are left out, as among the system's.
-fn add(path: &Path, roots: &mut RootCertStore) -> Result<(), String> {
+fn add(path: &Path, roots: &mut RootCertStore, most: usize) -> Result<(), String> {
     let cannot = |problem: String| format!("cannot be read: {problem}");
     let real = path.canonicalize().map_err(|error| cannot(error.to_string()))?;
     let root = real.parent().unwrap_or(&real);
     let bytes = read_bounded(&real, root, LIMIT).map_err(|error| cannot(error.to_string()))?;
     for certificate in CertificateDer::pem_slice_iter(&bytes).flatten() {
         let known = roots.len();
+        if known >= most {
+            break;
+        }
         // Systems have the same certificates in a file and in a directory.
         if roots.add(certificate).is_ok() && roots.roots[..known].contains(&roots.roots[known]) {
             roots.roots.pop();
@@ -123,8 +142,8 @@ mod tests {
     fn count(pairs: &[(&str, &Path)]) -> Result<Option<usize>, String> {
         let get =
             |name: &str| pairs.iter().find(|(known, _)| *known == name).map(|(_, path)| path.display().to_string());
-        let named = Authorities::named(&get).map(|authorities| authorities.count());
-        named.transpose().map_err(|problem| problem.to_string())
+        let count = |named: Option<Authorities>| named.map(|authorities| authorities.count()).transpose();
+        Authorities::named(&get).and_then(count).map_err(|problem| problem.to_string())
     }
 
     #[test]

@@ -436,7 +436,7 @@ fn tls(settings: &Settings) -> Result<rustls::ClientConfig, Problem> {
     let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let config = config.map_err(setup)?;
     let config = match &settings.authorities {
-        Some(authorities) => config.with_root_certificates(authorities.read()?),
+        Some(authorities) => config.with_root_certificates(authorities.read(usize::MAX)?),
         None => config.with_platform_verifier().map_err(setup)?,
     };
     let mut config = config.with_no_client_auth();

@@ -17,7 +17,7 @@ use acp_registry_gate::check::{self, Checked, Selection, check};
 use acp_registry_gate::history::{EarlierManifests, Extent, HISTORY_FILE, HISTORY_LIMIT, History};
 use acp_registry_gate::verify::{SNAPSHOT_LIMIT, Snapshot};
 use acp_registry_host::fs::read_bounded;
-use acp_registry_http::{Client, Settings};
+use acp_registry_http::{Client, Problem, Settings};
 use acp_registry_plan::failure::Failure;
 use acp_registry_plan::index::INDEX;
 use acp_registry_plan::timestamp::{Timestamp, today};
@@ -205,7 +205,7 @@ fn document<T, E: Display>(
         let bytes = read_bounded(file, &root, limit).map_err(|error| format!(": {error}"))?;
         parse(&bytes).map_err(|error| format!(" {error}"))
     };
-    read().map_err(|why| DocumentError { document: kind, path, why })
+    read().map_err(|why| DocumentError { document: kind, is_usual: registry.is_some(), path, why })
 }
 
 /// Why a registry cannot be built.
@@ -248,6 +248,8 @@ pub struct DocumentError {
     pub document: SiteDocument,
     /// The path of the document.
     pub path: PathBuf,
+    /// Whether it is in the registry, and was not named.
+    is_usual: bool,
     /// What is wrong, appended to the path in messages.
     why: String,
 }
@@ -281,7 +283,12 @@ impl From<DocumentError> for Failure {
             SiteDocument::Capabilities => "--capabilities",
             SiteDocument::History => "--history",
         };
-        Self::usage(error).help(format!("correct the file, or name another with {flag}"))
+        let help = if error.is_usual {
+            "correct the file, or remove it".to_owned()
+        } else {
+            format!("correct the file, or name another with {flag}")
+        };
+        Self::usage(error).help(help)
     }
 }
 
@@ -314,6 +321,9 @@ pub enum PlaceError {
         /// What is wrong with it.
         message: String,
     },
+    /// The HTTP client cannot be created.
+    #[error(transparent)]
+    Client(#[from] Problem),
     /// The async runtime cannot be created.
     #[error(transparent)]
     Runtime(#[from] io::Error),
@@ -324,6 +334,7 @@ impl PlaceError {
     pub fn remedy(&self) -> Option<String> {
         match self {
             Self::Address { .. } => Some("write the address or the directory of a published tree".into()),
+            Self::Client(problem) => problem.remedy(),
             Self::Runtime(_) => None,
         }
     }
@@ -351,15 +362,19 @@ impl FromStr for TreeLocation {
 impl TreeLocation {
     /// Opens the tree. Its files are read on demand.
     ///
-    /// A tree at a URL blocks while it waits for responses, and must not be read inside an async runtime.
+    /// A tree at a URL blocks while it waits for responses, and must not be read inside an async runtime. `settings`
+    /// is only called for a URL.
     ///
     /// # Errors
-    /// [`PlaceError`] when the runtime for the HTTP client cannot be created.
-    pub fn open(self, settings: Settings) -> Result<Box<dyn PublishedTree>, PlaceError> {
+    /// [`PlaceError`] when the HTTP client or the runtime for it cannot be created.
+    pub fn open(
+        self,
+        settings: impl FnOnce() -> Result<Settings, Problem>,
+    ) -> Result<Box<dyn PublishedTree>, PlaceError> {
         Ok(match self {
             Self::Directory(path) => Box::new(TreeDirectory(path)),
             Self::Web(base) => {
-                let client = Client::new(settings);
+                let client = Client::new(settings()?);
                 Box::new(Remote { base, client, runtime: Runtime::new()? })
             }
         })
@@ -386,7 +401,7 @@ impl From<PlaceError> for Failure {
         let help = error.remedy();
         let failure = match error {
             PlaceError::Address { .. } => Self::usage(error),
-            PlaceError::Runtime(_) => Self::unable(error),
+            PlaceError::Client(_) | PlaceError::Runtime(_) => Self::unable(error),
         };
         failure.help_if(help)
     }

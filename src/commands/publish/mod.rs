@@ -383,7 +383,7 @@ fn bucket(address: &str, allowed: &AllowedHosts) -> Result<Bucket, Failure> {
         key_id: needed("AWS_ACCESS_KEY_ID")?,
         secret: needed("AWS_SECRET_ACCESS_KEY")?,
         token: variable("AWS_SESSION_TOKEN"),
-        net: settings(allowed),
+        net: settings(allowed)?,
     })
 }
 

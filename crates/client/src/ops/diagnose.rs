@@ -186,7 +186,7 @@ fn authorities(session: &Session) -> Option<Diagnosis> {
     let variable = |name: &str| session.options().variable(name);
     let is_set = |name: &&str| session.options().variables.get(name).is_some_and(|value| !value.is_empty());
     let names = Authorities::VARIABLES.into_iter().filter(is_set).collect::<Vec<_>>().join(" and ");
-    let count = Authorities::named(&variable).map(|named| named.count()).transpose();
+    let count = Authorities::named(&variable).and_then(|named| named.map(|named| named.count()).transpose());
     let (status, message, help) = match count {
         Ok(None) => return None,
         Ok(Some(1)) => (CheckStatus::Ok, format!("1 certificate authority of {names} is trusted"), None),

@@ -250,7 +250,10 @@ impl Session {
         let (options, made) = (self.options.clone(), self.npm.clone());
         NpmConnection::new(move || {
             let needs = Needs { npm: true, pypi: false };
-            let connect = || options.connect_to_sources(needs).ok().map(Arc::new);
+            let connect = || {
+                let made = options.connect_to_sources(needs);
+                made.inspect_err(|error| tracing::debug!("npm fetches packages: {error}")).ok().map(Arc::new)
+            };
             made.get_or_init(connect).clone().filter(|_| !options.is_offline)
         })
     }
@@ -275,7 +278,7 @@ impl Session {
         let mut settings = Settings {
             allowed: self.options.allowed_hosts.clone(),
             proxies: Proxies::new(&variable),
-            authorities: Authorities::named(&variable),
+            authorities: Authorities::named(&variable)?,
             ..Settings::default()
         };
         let github = Github::configured(&variable, &mut settings.credentials)
@@ -629,8 +632,8 @@ impl SessionOptions {
         let run = |program: &str, arguments: &[&str]| ask_package_manager(path.as_deref(), program, arguments);
         let surroundings = Surroundings { variable: &variable, run: &run };
         let authorities = match npm_authorities(&surroundings) {
-            Some(file) if needs.npm && !needs.pypi => Some(Authorities::in_file("npm's setting `cafile`", file)),
-            _ => Authorities::named(&variable),
+            Some(file) if needs.npm && !needs.pypi => Some(Authorities::in_file("npm's setting `cafile`", file)?),
+            _ => Authorities::named(&variable)?,
         };
         let settings = Settings {
             allowed: self.allowed_hosts.clone(),
