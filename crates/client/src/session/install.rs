@@ -108,7 +108,7 @@ impl Session {
         let plan = &self.with_closure(&request.plan).await?;
         self.refuse_revoked(&plan.id, &plan.version)?;
         let there = self.store.installed(plan)?;
-        let is_proven = there.as_ref().is_none_or(|there| request.terms.are_met(there) && is_by(plan, there));
+        let is_proven = is_proven(there.as_ref(), plan, request.terms);
         self.refuse_fetch(plan, request.again, request.terms)?;
         if plan.kind() != Kind::Binary && plan.platform != Platform::host() {
             return Err(Error::OtherPlatform { id: plan.id.to_string(), kind: plan.kind().as_str() });
@@ -171,8 +171,8 @@ impl Session {
         Ok(plan)
     }
 
-    /// Offline, only an intact version counts as installed.
-    /// Refuses an installation for which something would be fetched, where nothing may be.
+    /// Refuses an installation for which something would be fetched, where nothing may be: only an intact version counts as
+    /// installed.
     ///
     /// # Errors
     /// [`Error::Offline`].
@@ -181,20 +181,13 @@ impl Session {
             return Ok(());
         }
         let there = self.store.installed(plan)?;
-        let is_proven = there.as_ref().is_none_or(|there| terms.are_met(there) && is_by(plan, there));
-        self.refuse_offline(plan, again, is_proven)
-    }
-
-    fn refuse_offline(&self, plan: &Plan, again: bool, is_proven: bool) -> Result<(), Error> {
-        let there = self.store.installed(plan)?;
-        if !again && is_proven && there.as_ref().is_some_and(Version::is_intact) {
-            return Ok(());
-        }
-        let (problem, work) = match there {
-            Some(there) if there.is_intact() && !is_proven => ("is installed without the proof", "asking for"),
-            Some(there) if there.is_intact() => ("does not answer", "repairing"),
-            _ if self.store.holds(plan) => ("is damaged", "repairing"),
-            _ => ("is not installed", "installing"),
+        let is_intact = there.as_ref().is_some_and(Version::is_intact);
+        let (problem, work) = match (is_intact, is_proven(there.as_ref(), plan, terms)) {
+            (true, true) if !again => return Ok(()),
+            (true, true) => ("does not answer", "repairing"),
+            (true, false) => ("is installed without the proof", "asking for"),
+            (false, _) if self.store.holds(plan) => ("is damaged", "repairing"),
+            (false, _) => ("is not installed", "installing"),
         };
         Err(Error::Offline { id: plan.id.to_string(), version: plan.version.clone(), problem, work })
     }
@@ -256,6 +249,11 @@ impl Session {
         let shortfall = version.receipt.interpreter.as_ref().and_then(Interpreter::shortfall);
         Ok(Some(Liveness { answers, problem, shortfall }))
     }
+}
+
+/// Whether a version that is there has the proof that is asked for.
+fn is_proven(there: Option<&Version>, plan: &Plan, terms: Terms) -> bool {
+    there.is_none_or(|there| terms.are_met(there) && is_by(plan, there))
 }
 
 /// Whether the publisher of an installed version, where one is known, is of the repository that the plan names.
