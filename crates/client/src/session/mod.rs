@@ -42,7 +42,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout};
 
 use crate::index::minisign::PublicKey;
 use crate::index::{self, Copies, EntryError, Facts, Index, IndexLocation, Loaded, Missing, RevocationPlace, Trust};
-use crate::install::{Installer, Kind, NpmConnection, PackageCache, Start, host_environment};
+use crate::install::{Installer, Kind, NpmConnection, PackageCache, Start, host_environment, path_environment};
 use crate::provenance;
 use crate::resolve::{self, Host};
 pub use crate::resolve::{AgentSpec, WrongName};
@@ -491,7 +491,7 @@ impl Session {
     fn start_environment(&self, start: &Start) -> Environment {
         let trusts = self.options.trusts_others;
         let beside = start.beside.iter().filter(|folder| trusts || is_safe_for_programs(folder)).cloned();
-        host_environment(self.options.variables.as_slice(), beside)
+        path_environment(self.options.variables.as_slice(), beside)
     }
 
     /// Starts a version for a client that speaks the protocol. The agent runs as the person, with the environment and
@@ -627,7 +627,7 @@ impl SessionOptions {
     /// Finds the package registries, and connects to them.
     fn connect_to_sources(&self, needs: Needs) -> Result<Connection, ConnectError> {
         let variable = |name: &str| self.variable(name);
-        let environment = host_environment(self.variables.as_slice(), []);
+        let environment = path_environment(self.variables.as_slice(), []);
         let path = environment.path().map(|(_, value)| value.to_owned());
         let run = |program: &str, arguments: &[&str]| ask_package_manager(path.as_deref(), program, arguments);
         let surroundings = Surroundings { variable: &variable, run: &run };

@@ -8,6 +8,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::cell::LazyCell;
 use std::env::split_paths;
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
@@ -47,35 +48,59 @@ const HOMEBREW: &[&str] = if cfg!(target_os = "macos") {
 /// [`Environment::find_all`](acp_registry_host::process::Environment::find_all).
 #[must_use]
 pub fn host_environment(variables: &[(OsString, OsString)], first: impl IntoIterator<Item = PathBuf>) -> Environment {
-    let mut environment = Environment::from_host(variables.iter().cloned());
-    let get = |name: &str| {
-        let is_named = |known: &OsString| if cfg!(windows) { known.eq_ignore_ascii_case(name) } else { known == name };
-        variables.iter().find(|(known, _)| is_named(known)).map(|(_, value)| value.as_os_str())
-    };
-    let places = VariablePaths { get: &get };
+    let places = VariablePaths { variables };
+    let nodes = LazyCell::new(|| nodes(&places));
+    let mut environment = with_path(&places, first, &nodes);
+    let others = nodes.default.iter().chain(&nodes.others).cloned().chain(pythons(&places));
+    environment.also_search(others.filter(|directory| is_safe_for_programs(directory)));
+    environment
+}
+
+/// As [`host_environment`], for what takes nothing but `PATH` from it: directories of version managers are read only for a Node.js
+/// that `PATH` lacks.
+pub(crate) fn path_environment(
+    variables: &[(OsString, OsString)],
+    first: impl IntoIterator<Item = PathBuf>,
+) -> Environment {
+    let places = VariablePaths { variables };
+    with_path(&places, first, &LazyCell::new(|| nodes(&places)))
+}
+
+fn with_path<F: FnOnce() -> Nodes>(
+    places: &VariablePaths<'_>,
+    first: impl IntoIterator<Item = PathBuf>,
+    nodes: &LazyCell<Nodes, F>,
+) -> Environment {
+    let mut environment = Environment::from_host(places.variables.iter().cloned());
     let safe = |directory: &PathBuf| is_safe_for_programs(directory);
     environment.append_to_path(first);
-    let nodes = nodes(&places);
-    if environment.find("node").is_none() {
+    let has_node = environment.find("node").is_some();
+    if !has_node {
         environment.append_to_path(nodes.default.iter().find(|directory| safe(directory)).cloned());
     }
-    environment.append_to_path(places.usual().into_iter().filter(safe));
-    if environment.find("node").is_none() {
+    let known: Vec<PathBuf> = environment.path().into_iter().flat_map(|(_, path)| split_paths(path)).collect();
+    environment
+        .append_to_path(places.usual().into_iter().filter(|directory| !known.contains(directory) && safe(directory)));
+    if !has_node && environment.find("node").is_none() {
         environment.append_to_path(nodes.others.iter().find(|directory| safe(directory)).cloned());
     }
-    environment.also_search(nodes.default.into_iter().chain(nodes.others).chain(pythons(&places)).filter(safe));
     environment
 }
 
 /// The directories that the variables of a person name.
 struct VariablePaths<'a> {
-    get: &'a dyn Fn(&str) -> Option<&'a OsStr>,
+    variables: &'a [(OsString, OsString)],
 }
 
 impl VariablePaths<'_> {
+    fn get(&self, name: &str) -> Option<&OsStr> {
+        let is_named = |known: &OsString| if cfg!(windows) { known.eq_ignore_ascii_case(name) } else { known == name };
+        self.variables.iter().find(|(known, _)| is_named(known)).map(|(_, value)| value.as_os_str())
+    }
+
     /// The absolute directory that a variable names.
     fn named(&self, name: &str) -> Option<PathBuf> {
-        (self.get)(name).map(PathBuf::from).filter(|path| path.is_absolute())
+        self.get(name).map(PathBuf::from).filter(|path| path.is_absolute())
     }
 
     fn home(&self) -> Option<PathBuf> {
@@ -95,7 +120,7 @@ impl VariablePaths<'_> {
 
     /// The directories that a start without a shell may lack.
     fn usual(&self) -> Vec<PathBuf> {
-        if let Some(named) = (self.get)(VARIABLE) {
+        if let Some(named) = self.get(VARIABLE) {
             return split_paths(named).collect();
         }
         let of_home = self.home().into_iter().flat_map(|home| OF_HOME.iter().map(move |name| home.join(name)));
@@ -104,7 +129,7 @@ impl VariablePaths<'_> {
     }
 
     fn homebrew(&self) -> Vec<PathBuf> {
-        match (self.named("HOMEBREW_PREFIX"), (self.get)(VARIABLE)) {
+        match (self.named("HOMEBREW_PREFIX"), self.get(VARIABLE)) {
             (Some(prefix), _) => vec![prefix],
             (None, Some(_)) => Vec::new(),
             (None, None) => HOMEBREW.iter().map(PathBuf::from).collect(),
