@@ -1,6 +1,8 @@
 //! Runs work until it is complete or a signal interrupts it.
 
 use std::future::pending;
+#[cfg(unix)]
+use std::sync::Arc;
 use std::sync::Once;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -48,15 +50,8 @@ fn watch(signals: usize) {
 /// that are started have the signal's default again.
 #[cfg(unix)]
 pub(crate) fn survive_file_limit() {
-    use tokio::signal::unix::{SignalKind, signal};
-
-    // From the table of signals of the system: the same on Linux and macOS.
-    const SIGXFSZ: i32 = 25;
-    if let Ok(runtime) = Builder::new_current_thread().enable_io().build() {
-        let _in_runtime = runtime.enter();
-        // The handler stays when this is dropped.
-        let _ = signal(SignalKind::from_raw(SIGXFSZ));
-    }
+    // If it cannot be caught, a message is lost and nothing else.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
 }
 
 /// Runs `work` to completion, or drops it on Ctrl-C (SIGINT), SIGTERM or SIGHUP, or when a client cancels the command.
