@@ -39,10 +39,12 @@ pub(crate) mod verify;
 
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::flags::global::Global;
 use crate::flags::report::ReportArgs;
+use crate::terminal::help::Shaped;
 use crate::terminal::ui::Ui;
 use crate::terminal::{arguments as command_line, help, remedy, ui, usage};
 
@@ -56,115 +58,117 @@ pub(crate) struct Cli {
     command: Command,
 }
 
+/// The arguments of a command are described when it is named: to describe those of all takes milliseconds.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 enum Command {
     /// Create a new registry
     ///
     /// Writes `registry.toml`, workflows for GitHub, and the pages that contributors read. Files that exist stay as they
     /// are.
-    Init(init::Args),
+    Init(Shaped<init::Args>),
     /// Create an agent's folder from npm, PyPI or GitHub
     ///
     /// Asks the source for version, description, licence and addresses, installs the agent in a temporary place, and finds
     /// out with which arguments it starts.
-    New(new::Args),
+    New(Shaped<new::Args>),
     /// Check manifests and icons, and what they name
     ///
     /// Without flags, nothing is sent and nothing is started. `--urls`, `--archives` and `--handshake` check addresses and
     /// packages, archives, and whether agents start; `--all` is all three.
-    Validate(validate::Args),
+    Validate(Shaped<validate::Args>),
     /// Build the published tree and its catalog site
     ///
     /// Writes indexes, icons, schemas, checksums and the site. The directory is replaced as a whole, or stays as it was.
-    Build(build::Args),
+    Build(Shaped<build::Args>),
     /// Send a built tree to a directory or a bucket
     ///
     /// Files are sent before those that name them, so that readers never miss one.
-    Publish(publish::Args),
+    Publish(Shaped<publish::Args>),
     /// Compare two published trees
-    Diff(diff::Args),
+    Diff(Shaped<diff::Args>),
     /// Install and start agents, and check that they answer
     ///
     /// Every distribution that this machine can run is installed, started and spoken to as a client does; the result says
     /// what each agent can do.
-    Verify(verify::Args),
+    Verify(Shaped<verify::Args>),
     /// Turn JSON of `validate` or `verify` into a comment
-    Report(report::Args),
+    Report(Shaped<report::Args>),
     /// Find newer versions of agents
     ///
     /// Asks npm, the Python package index and GitHub, and works out the smallest change to each manifest. `--apply` writes
     /// it, `--pull-requests` proposes it.
-    Bump(bump::Args),
+    Bump(Shaped<bump::Args>),
     /// Show the catalog site of a registry in a browser
     ///
     /// The site is built again when a file of the registry changes.
-    Serve(serve::Args),
+    Serve(Shaped<serve::Args>),
     /// Start an agent, and check that it answers
     ///
     /// Any command can be checked, before anything is published: `initialize` is sent as a client does, and the result says
     /// whether people can sign in.
-    Probe(probe::Args),
+    Probe(Shaped<probe::Args>),
     /// List the agents of a registry
-    List(list::Args),
+    List(Shaped<list::Args>),
     /// Find agents by words
     ///
     /// Words for licences, systems and kinds, such as `open source`, `windows` and `npm`, select agents. Agents that match
     /// only in part come last.
-    Search(list::SearchArgs),
+    Search(Shaped<list::SearchArgs>),
     /// Show an agent and its installed versions
-    Info(info::Args),
+    Info(Shaped<info::Args>),
     /// Show what would be installed and how it starts
-    Resolve(resolve::Args),
+    Resolve(Shaped<resolve::Args>),
     /// Install agents
     ///
     /// Digests are compared with those that the index, GitHub or the package manager state; then the agent is started once to
     /// see whether it answers.
-    Install(install::Args),
+    Install(Shaped<install::Args>),
     /// Start an agent, and install it first if needed
     ///
     /// This is what an editor starts: the agent takes the place of this program. With --url, this program passes messages to
     /// an agent on a network instead.
-    Run(run::Args),
+    Run(Shaped<run::Args>),
     /// Serve an agent over HTTP and WebSocket
     ///
     /// Each connection starts the agent, and ends it. Clients connect to the address that is shown.
-    ServeAgent(serve_agent::Args),
+    ServeAgent(Shaped<serve_agent::Args>),
     /// Show the command line of an installed agent
-    Which(run::WhichArgs),
+    Which(Shaped<run::WhichArgs>),
     /// Install newer versions of installed agents
-    Update(update::Args),
+    Update(Shaped<update::Args>),
     /// Remove agents
-    Uninstall(uninstall::Args),
+    Uninstall(Shaped<uninstall::Args>),
     /// Remove unused versions
     ///
     /// Versions that are current or running stay. The size of the caches is shown, and `--cache` empties them.
-    Gc(gc::Args),
+    Gc(Shaped<gc::Args>),
     /// Diagnose runtimes, the index and installed agents
     ///
     /// Agents that are named are also started. Nothing is changed without `--fix`.
-    Doctor(doctor::Args),
+    Doctor(Shaped<doctor::Args>),
     /// Sign in to an installed agent
     ///
     /// Uses one of the agent's own methods, and then checks whether a session opens.
-    Login(login::Args),
+    Login(Shaped<login::Args>),
     /// Sign out of an installed agent
-    Logout(login::LogoutArgs),
+    Logout(Shaped<login::LogoutArgs>),
     /// Serve a program over JSON-RPC
     ///
     /// Reads requests from stdin and writes answers to stdout, one message per line, until stdin ends. Programs in any
     /// language find, install and update agents this way.
-    Rpc(rpc::Args),
+    Rpc(Shaped<rpc::Args>),
     /// Print the settings that start an agent in an editor
-    Config(config::Args),
+    Config(Shaped<config::Args>),
     /// Print a completion script for a shell
-    Completions(completions::Args),
+    Completions(Shaped<completions::Args>),
     /// Write the manual pages
     #[command(hide = true)]
-    Man(man::Args),
+    Man(Shaped<man::Args>),
     /// List the rules of `validate`, or the checks of agents
-    Rules(rules::Args),
+    Rules(Shaped<rules::Args>),
     /// Explain a rule or a check, with examples
-    Explain(explain::Args),
+    Explain(Shaped<explain::Args>),
 }
 
 /// Runs the program with the arguments of the process.
@@ -172,24 +176,26 @@ pub(crate) fn main() -> ExitCode {
     acp_registry::host::umask::tighten();
     #[cfg(unix)]
     crate::terminal::signals::survive_file_limit();
-    let program = help::with_aliases(Cli::command(), true);
+    let mut program = help::with_aliases(Cli::command(), true);
     let arguments = command_line::move_behind_command(std::env::args_os().collect(), &program);
     if let Some(code) = completions::answer(&arguments) {
         return code;
     }
-    let color = command_line::color(&arguments);
-    // Whatever word the name of the command is among them.
-    let is_named = |command: &clap::Command| {
-        let names = |word: &str| command.get_name() == word || command.get_all_aliases().any(|alias| alias == word);
-        arguments.iter().skip(1).any(|word| word.to_str().is_some_and(names))
+    let parse = |program: &mut clap::Command| {
+        let matches = program.try_get_matches_from_mut(&arguments)?;
+        Ok((Cli::from_arg_matches(&matches)?, matches))
     };
-    // Without a command, all are described.
-    let has_command = program.get_subcommands().any(is_named);
-    let program = help::shape_named(program, |command| !has_command || is_named(command));
-    let parsed = program.color(color).try_get_matches_from(&arguments);
-    match parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches))) {
+    let parsed = parse(&mut program).or_else(|error: clap::Error| {
+        if error.kind() == ErrorKind::DisplayVersion {
+            return Err(error);
+        }
+        // Only help and messages need the rest of the description.
+        program = command().color(command_line::color(&arguments));
+        parse(&mut program)
+    });
+    match parsed {
         Ok((cli, matches)) => run(&cli, &matches),
-        Err(error) => usage::answer(&error, &arguments, &command().color(color)),
+        Err(error) => usage::answer(&error, &arguments, &program),
     }
 }
 

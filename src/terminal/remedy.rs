@@ -119,7 +119,8 @@ mod tests {
 
     #[test]
     fn the_commands_have_the_flags() {
-        let program = crate::commands::command();
+        let mut program = crate::commands::command();
+        program.build();
         let has_root = |command: &&clap::Command| command.get_arguments().any(|one| one.get_long() == Some("root"));
         let mut names: Vec<&str> = program.get_subcommands().filter(has_root).map(clap::Command::get_name).collect();
         names.sort_unstable();

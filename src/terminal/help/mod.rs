@@ -4,7 +4,10 @@ pub(crate) mod examples;
 pub(crate) mod reference;
 pub(crate) mod roff;
 
-use clap::{Arg, Command, Id};
+use std::ops::Deref;
+
+use clap::builder::Resettable;
+use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, Id};
 
 use crate::terminal::layout::Look;
 
@@ -113,36 +116,60 @@ pub(crate) const EXIT_CODES: [(&str, &str); 7] = [
     ("130", "interrupted (143 by SIGTERM, 129 by SIGHUP)"),
 ];
 
-/// Adds roles, examples and exit codes to the help of the program, and hides flags where they have no effect. The short
-/// help of a command omits the global flags.
+/// Adds roles and exit codes to the help of the program.
 pub(crate) fn shape(program: Command) -> Command {
-    shape_named(program, |_| true)
-}
-
-/// As [`shape`], for the program and those of its commands that are named: to describe all of them takes milliseconds.
-pub(crate) fn shape_named(program: Command, is_named: impl Fn(&Command) -> bool) -> Command {
     let look = look();
     let template = format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}{}\n{{options}}{{after-help}}",
         roles(&program, look),
         heading("Options", look)
     );
-    let commands = program.get_subcommands().filter(|command| is_named(command));
-    let names: Vec<String> = commands.map(|command| command.get_name().to_owned()).collect();
-    let flags: Vec<Arg> = program.get_arguments().cloned().collect();
     let more = "Run `acp-registry COMMAND -h` for the options of a command, and `--help` for everything.";
     let program = program.help_template(template).after_help(more).after_long_help(exit_codes(look));
-    let program = program.term_width(look.width.unwrap_or(WIDTH));
-    names.iter().fold(program, |program, name| {
-        program.mut_subcommand(name, |command| shape_command(command, name, &flags).args(command_flags(&flags, name)))
-    })
+    program.term_width(look.width.unwrap_or(WIDTH))
 }
 
-/// The global flags, hidden where they have no effect on the command `name`. As the command's own arguments, they replace
-/// the ones that clap would propagate.
-fn command_flags(flags: &[Arg], name: &str) -> Vec<Arg> {
-    let of = |flag: &Arg| flag.clone().hide(!has_effect(flag.get_id().as_str(), name)).hide_short_help(true);
-    flags.iter().map(of).collect()
+/// The arguments of a command, with its examples, and without the flags that have no effect on it. The short help omits the
+/// global flags.
+#[derive(Debug)]
+pub(crate) struct Shaped<A>(A);
+
+impl<A: Args> Args for Shaped<A> {
+    fn augment_args(command: Command) -> Command {
+        let name = command.get_name().to_owned();
+        // Groups of flags have texts of their own.
+        let [about, long] = [command.get_about(), command.get_long_about()].map(|text| Resettable::from(text.cloned()));
+        let flags: Vec<Arg> = command.get_arguments().cloned().collect();
+        let command = A::augment_args(command).about(about).long_about(long);
+        shape_command(command, &name, &flags)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<A: Args> FromArgMatches for Shaped<A> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        A::from_arg_matches(matches).map(Self)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        self.0.update_from_arg_matches(matches)
+    }
+}
+
+impl<A> Deref for Shaped<A> {
+    type Target = A;
+
+    fn deref(&self) -> &A {
+        &self.0
+    }
+}
+
+/// The global flags, hidden where they have no effect on the command `name`.
+fn command_flags(flags: &[Arg], name: &str) -> impl Iterator<Item = Arg> {
+    flags.iter().map(move |flag| flag.clone().hide(!has_effect(flag.get_id().as_str(), name)).hide_short_help(true))
 }
 
 fn shape_command(command: Command, name: &str, flags: &[Arg]) -> Command {
@@ -157,7 +184,8 @@ fn shape_command(command: Command, name: &str, flags: &[Arg]) -> Command {
     for flag in own.into_iter().filter(|flag| !has_effect(flag.as_str(), name)) {
         command = command.mut_arg(flag, |argument| argument.hide(true));
     }
-    command
+    // Last, as in all other commands.
+    command_flags(flags, name).fold(command, |command, flag| command.mut_arg(flag.get_id().clone(), |_| flag))
 }
 
 /// Adds examples to the short and the long help, and notes to the long help only.
