@@ -13,6 +13,8 @@ pub(super) struct Begin {
     pub(super) program: OsString,
     pub(super) arguments: Vec<OsString>,
     pub(super) variables: Vec<(OsString, OsString)>,
+    /// Whether the program makes a session for itself. To make it from outside, the whole process is copied.
+    pub(super) makes_session: bool,
     /// The name of the isolation.
     pub(super) isolation: &'static str,
     /// The user that only this program has.
@@ -31,6 +33,7 @@ impl Begin {
             program: launch.program.clone(),
             arguments: launch.arguments.clone(),
             variables,
+            makes_session: false,
             isolation: launch.isolation.as_str(),
             user: None,
             report: None,
@@ -66,6 +69,7 @@ impl Begin {
         arguments.push(std::mem::replace(&mut self.program, "bwrap".into()));
         arguments.append(&mut self.arguments);
         self.arguments = arguments;
+        self.makes_session = false;
         Ok(())
     }
 
@@ -113,6 +117,7 @@ impl Begin {
             arguments: std::mem::take(&mut self.arguments),
         };
         (self.program, self.arguments) = (launcher.clone().into(), order.words());
+        self.makes_session = true;
         self.report = Some(report);
         Ok(())
     }
@@ -130,6 +135,7 @@ impl Begin {
         let report = report.path().to_owned();
         let order = JoinOrder { keeper: namespace.keeper(), with_users: namespace.has_users(), report, command };
         (self.program, self.arguments) = (launcher.clone().into(), order.words());
+        self.makes_session = false;
         if let Isolation::Bwrap { .. } = launch.isolation {
             self.isolation = Isolation::Bwrap { network: Network::None }.as_str();
         }

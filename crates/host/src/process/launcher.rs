@@ -16,7 +16,7 @@ use std::process::Command;
 use std::{fs, io};
 
 use rustix::fs::{CWD, Mode, OFlags, mkfifoat};
-use rustix::process::{Gid, Resource, Rlimit, Uid, getrlimit, setrlimit, umask};
+use rustix::process::{Gid, Resource, Rlimit, Uid, getrlimit, setrlimit, setsid, umask};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set, set_capabilities, set_no_new_privs,
     set_thread_groups, set_thread_res_gid, set_thread_res_uid,
@@ -113,11 +113,13 @@ pub(super) fn is_for_loader(name: &OsStr) -> bool {
     name.as_bytes().starts_with(b"LD_") || name == "GLIBC_TUNABLES"
 }
 
-/// Sets all limits, closes all files except stdin, stdout and stderr, gives up root if ordered to, and executes the
-/// program. `arguments` are those after [`LAUNCH`]. The `acp-registry` executable must call this before it starts a
+/// Sets all limits, closes all files except stdin, stdout and stderr, makes a session, gives up root if ordered to, and
+/// executes the program. `arguments` are those after [`LAUNCH`]. The `acp-registry` executable must call this before it starts a
 /// thread. Returns its exit code if the program could not be executed.
 pub fn launch(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     close_inherited();
+    // It fails where the launcher was started in a session of its own.
+    let _ = setsid();
     let Some(order) = Order::read(arguments) else { return FAILED };
     // Otherwise, the process that started the launcher has ended.
     let Ok(mut report) = open_report(&order.report) else { return FAILED };

@@ -264,7 +264,9 @@ fn spawn(begin: &Begin, directory: &Path) -> io::Result<Box<dyn ChildWrapper>> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut command = CommandWrap::from(command);
     #[cfg(unix)]
-    command.wrap(process_wrap::tokio::ProcessSession);
+    if !begin.makes_session {
+        command.wrap(process_wrap::tokio::ProcessSession);
+    }
     #[cfg(windows)]
     command.wrap(process_wrap::tokio::JobObject);
     command.spawn()
