@@ -250,11 +250,8 @@ pub fn read_members<'a, const COUNT: usize>(
 
 /// An upper bound for the number of values in a text: counts the characters that precede keys, items and objects.
 fn values(text: &[u8]) -> usize {
-    let mut count = 1;
-    for byte in structure(text).flatten() {
-        count += usize::from(matches!(byte, b',' | b':' | b'[' | b'{'));
-    }
-    count
+    let count = |part: &[u8]| part.iter().filter(|byte| matches!(byte, b',' | b':' | b'[' | b'{')).count();
+    1 + structure(text).map(count).sum::<usize>()
 }
 
 /// Checks that a document is not nested deeper than a [`serde_json::Value`] is parsed. Parts that are only passed over may be.
@@ -264,14 +261,16 @@ fn values(text: &[u8]) -> usize {
 pub fn check_depth(text: &[u8]) -> serde_json::Result<()> {
     const MOST: usize = 127;
     let mut depth = 0_usize;
-    for byte in structure(text).flatten() {
-        match byte {
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth > MOST {
-            return Err(Error::custom(format_args!("it is nested more than {MOST} times")));
+    for part in structure(text) {
+        for byte in part {
+            match byte {
+                b'[' | b'{' => depth += 1,
+                b']' | b'}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if depth > MOST {
+                return Err(Error::custom(format_args!("it is nested more than {MOST} times")));
+            }
         }
     }
     Ok(())
