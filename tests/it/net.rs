@@ -149,7 +149,7 @@ fn redirects_are_followed_to_their_end() {
     let client = client(&[&server]);
     assert_eq!(get(&client, &server.url("/10")).unwrap().unwrap(), b"end");
     for path in ["/11", "/loop"] {
-        assert_eq!(get(&client, &server.url(path)).unwrap_err().problem, Problem::TooManyRedirects);
+        assert_eq!(get(&client, &server.url(path)).unwrap_err().problem, Problem::TooManyRedirects(10));
     }
     let answer = run(client.probe(&url(&server.url("/2")))).unwrap();
     assert_eq!(answer.hops, [server.url("/2"), server.url("/1")]);

@@ -205,7 +205,7 @@ impl Client {
             };
             if hops.len() == HOP_LIMIT {
                 let url = shown(request.url);
-                return Err(FetchError { url, hops: Vec::new(), problem: Problem::TooManyRedirects });
+                return Err(FetchError { url, hops: Vec::new(), problem: Problem::TooManyRedirects(HOP_LIMIT) });
             }
             hops.push(shown(&at));
             at = target;

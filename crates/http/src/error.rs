@@ -101,8 +101,8 @@ pub enum Problem {
     #[error("has changed while it was fetched")]
     Changed,
     /// One redirect led to another.
-    #[error("redirects more than 10 times")]
-    TooManyRedirects,
+    #[error("redirects more than {0} times")]
+    TooManyRedirects(usize),
     /// A redirect that leads nowhere.
     #[error("answers {0} without an address to go to")]
     BadRedirect(u16),
@@ -189,7 +189,7 @@ impl Problem {
                 | Self::RateLimited { .. }
                 | Self::TooLarge { .. }
                 | Self::Incomplete { .. }
-                | Self::TooManyRedirects
+                | Self::TooManyRedirects(_)
                 | Self::BadRedirect(_)
         )
     }

@@ -40,7 +40,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
                 | Problem::NoSuchHost
                 | Problem::Tls(_)
                 | Problem::Untrusted(_)
-                | Problem::TooManyRedirects
+                | Problem::TooManyRedirects(_)
                 | Problem::BadRedirect(_)
         );
         if is_gone {
