@@ -30,7 +30,7 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("accepted-body", "accepted", "with 202 and a body"),
     ("batches", "batches", "a batch with 400 instead of 501"),
     ("binary-frames", "binary-frames", "answers a binary frame"),
-    ("binary-frames-end", "binary-frames", "handshake after a binary frame"),
+    ("binary-frames-end", "binary-frames", "does not answer a request by WebSocket"),
     ("content-type", "content-type", "of the type `text/plain` with 202 instead of 415"),
     ("delete-status", "delete", "answers DELETE with 200 instead of 202"),
     ("delete-stream", "delete", "does not end the stream"),
