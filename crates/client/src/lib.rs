@@ -10,7 +10,7 @@
 //! | [`lockfile`] | LOCK: records versions with their digests, so that the same bytes can be installed elsewhere |
 //! | [`provenance`] | PROVENANCE: checks attestations of who has built a package or an archive; turns bundles into a publisher |
 //! | [`doctor`] | DIAGNOSE: checks runtimes, the store and each installed agent; reports problems with remedies |
-//! | [`login`] | SIGN IN: carries out an authentication method, and checks that the agent then opens a session; signs out |
+//! | [`login`] | SIGN IN: carries out an authentication method, refuses one that starts a program of others, and checks that the agent then opens a session; signs out |
 //! | [`elsewhere`] | ELSEWHERE: runs this program on another machine, by `ssh` or in a distribution of WSL |
 //! | [`ops`] | DO: what people ask for: find, install, update, repair, uninstall, diagnose, sign in |
 //! | [`registry`] | LOAD: the folder of a registry: manifests, icons and the quarantine, as far as they can be read |

@@ -328,7 +328,35 @@ impl Font {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+
+    /// The colours that a text names by digits.
+    fn named(text: &str) -> BTreeSet<&str> {
+        let digits = |part: &str| part.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(part.len());
+        let parts = text.split('#').skip(1).map(|part| &part[..digits(part)]);
+        parts.filter(|part| [3, 6].contains(&part.len()) && part.chars().all(|c| c.is_ascii_hexdigit())).collect()
+    }
+
+    /// These parts cannot read the style sheet that the pages have.
+    #[test]
+    fn all_colours_are_those_of_the_style_sheet() {
+        let known = named(include_str!("assets/style/tokens.css"));
+        let others = [
+            ("embed.css", include_str!("assets/style/embed.css")),
+            ("icon.svg", include_str!("assets/icon.svg")),
+            ("detail.rs", include_str!("detail.rs")),
+        ];
+        for (file, text) in others {
+            let found = named(text);
+            assert!(!found.is_empty() && found.is_subset(&known), "{file}: {:?}", found.difference(&known));
+        }
+        for [red, green, blue] in [PAGE, INK, SOFT, LINE, CHIP, ACCENT, TINT] {
+            let colour = format!("{red:02x}{green:02x}{blue:02x}");
+            assert!(known.contains(colour.as_str()), "{colour}");
+        }
+    }
 
     /// Width, height, and the colours of all pixels.
     fn decoded(bytes: &[u8]) -> (u32, u32, Vec<Colour>) {
