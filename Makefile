@@ -103,7 +103,7 @@ test-real: tools ## start all agents of the bundled registry that npm and uv can
 lint: setup ## formatting, clippy, and the links of the documentation
 	cargo fmt --check
 	cargo clippy --all-targets --all-features -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items --lib --workspace
+	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items --lib --examples --all-features --workspace
 
 # Nothing is linked, so that C code of dependencies needs no compiler for the other system.
 check-platforms: setup ## compile for Windows and macOS, as far as that goes without their linkers; needs rustup

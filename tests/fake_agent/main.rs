@@ -1,4 +1,4 @@
-//! An agent for tests: `fake-agent CASE [ARGUMENT…]`. Each case of [`agent::run`] is one behavior; `played EXCHANGE`
+//! An agent for tests: `fake-agent CASE [ARGUMENT…]`. Each case of `agent::run` is one behavior; `played EXCHANGE`
 //! follows the protocol except for what an exchange shows, `sessions BREAKS EXCHANGE` also has sessions, `drafts BREAKS
 //! EXCHANGE` also implements proposals, `fill WAY` fills the memory of its examiner, `turns BREAKS EXCHANGE` carries out turns with a model, and `network …` tries to
 //! reach the host.
