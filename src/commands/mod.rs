@@ -37,10 +37,11 @@ pub(crate) mod validate;
 pub(crate) mod verifier;
 pub(crate) mod verify;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgMatches, Args as _, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::flags::global::Global;
 use crate::flags::report::ReportArgs;
@@ -176,27 +177,34 @@ pub(crate) fn main() -> ExitCode {
     acp_registry::host::umask::tighten();
     #[cfg(unix)]
     crate::terminal::signals::survive_file_limit();
-    let mut program = help::with_aliases(Cli::command(), true);
+    let program = help::with_aliases(Cli::command(), true);
     let arguments = command_line::move_behind_command(std::env::args_os().collect(), &program);
     if let Some(code) = completions::answer(&arguments) {
         return code;
     }
-    let parse = |program: &mut clap::Command| {
-        let matches = program.try_get_matches_from_mut(&arguments)?;
+    let parse = |program: clap::Command| {
+        let matches = program.try_get_matches_from(&arguments)?;
         Ok((Cli::from_arg_matches(&matches)?, matches))
     };
-    let parsed = parse(&mut program).or_else(|error: clap::Error| {
-        if error.kind() == ErrorKind::DisplayVersion {
-            return Err(error);
-        }
-        // Only help and messages need the rest of the description.
-        program = command().color(command_line::color(&arguments));
-        parse(&mut program)
+    // The other commands are needed for help and messages only: each would get a copy of all global flags.
+    let parsed = parse(only_named(&program, &arguments)).or_else(|error: clap::Error| match error.kind() {
+        ErrorKind::DisplayVersion => Err(error),
+        _ => parse(command().color(command_line::color(&arguments))),
     });
     match parsed {
         Ok((cli, matches)) => run(&cli, &matches),
         Err(error) => usage::answer(&error, &arguments, &program),
     }
+}
+
+/// The program with those of its commands whose names are among the arguments, whatever these mean.
+fn only_named(program: &clap::Command, arguments: &[OsString]) -> clap::Command {
+    let is_named = |command: &&clap::Command| {
+        let is_name = |word: &str| command.get_name() == word || command.get_all_aliases().any(|alias| alias == word);
+        arguments.iter().skip(1).any(|word| word.to_str().is_some_and(is_name))
+    };
+    let empty = clap::Command::new(env!("CARGO_PKG_NAME")).version(env!("CARGO_PKG_VERSION"));
+    Global::augment_args(empty).subcommands(program.get_subcommands().filter(is_named).cloned())
 }
 
 /// The command line, with the layout of its help.

@@ -75,6 +75,20 @@ fn takes_value(program: &Command, word: &str) -> bool {
     word.strip_prefix("--").and_then(flag).is_some_and(|argument| argument.get_action().takes_values())
 }
 
+/// The name of the command among the words of a command line.
+pub(crate) fn find_command<'a>(words: &[&str], program: &'a Command) -> Option<&'a str> {
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if let Some(command) = program.find_subcommand(word) {
+            return Some(command.get_name());
+        }
+        if takes_value(program, word) {
+            words.next();
+        }
+    }
+    None
+}
+
 /// A command line that can be read, and pasted into a shell.
 pub(crate) fn command_line(start: &Start) -> String {
     let variables = start.env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));

@@ -9,6 +9,7 @@ use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::documents::{Document, Event};
+use crate::terminal::arguments::find_command;
 use crate::terminal::call::EventSink;
 use crate::terminal::{call, help};
 use acp_registry::failure::{Exit, Failure};
@@ -23,7 +24,7 @@ pub(crate) fn answer(error: &clap::Error, arguments: &[OsString], program: &Comm
     // Arguments after `--` belong to another program.
     let words = arguments.iter().skip(1).filter_map(|argument| argument.to_str()).take_while(|word| *word != "--");
     let words: Vec<&str> = words.collect();
-    let command = words.iter().find_map(|word| program.find_subcommand(word)).map(Command::get_name);
+    let command = find_command(&words, program);
     let swapped = swapped(error, &words, command);
     let failure = match &swapped {
         Some(right) => failure(error, command).suggest([]).help(format!("the client comes first: `{right}`")),

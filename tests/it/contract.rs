@@ -114,6 +114,16 @@ fn help_and_version_are_results() {
 }
 
 #[test]
+fn a_value_that_is_the_name_of_a_command_is_none() {
+    let env = Env::empty();
+    for value in ["help", "list", "validate"] {
+        let run = env.run(&["--config", value, "validate", "--json", "--nope"]);
+        let document: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!((run.code, document["command"].as_str()), (2, Some("validate")), "{}", run.stdout);
+    }
+}
+
+#[test]
 fn colours_appear_only_when_asked_for() {
     let env = Env::with(&["a"]).file("r/a/icon.svg", "<svg");
     assert!(!env.run(&["validate"]).stdout.contains('\u{1b}'));
