@@ -52,7 +52,11 @@ use std::process::{self, Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_acp-registry");
+/// The program that is measured. `BENCH_PROGRAM` names another build: releases for Linux have another C library and allocator.
+const PROGRAM: &str = match option_env!("BENCH_PROGRAM") {
+    Some(program) => program,
+    None => env!("CARGO_BIN_EXE_acp-registry"),
+};
 
 /// How often each command runs.
 const ROUNDS: usize = 7;

@@ -198,15 +198,13 @@ fn secret(name: &str, text: &str) -> Option<String> {
     if is_named(name, text) {
         return Some(format!("the value of {} looks like a secret", quote(name)));
     }
-    // Most texts end here: words, and addresses without a user, a port or a query.
     let is_scheme = |head: &str| head.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+');
     let scheme = text.split_once(':').filter(|(head, rest)| rest.starts_with("//") && is_scheme(head));
     let rest = scheme.map_or(text, |(_, rest)| &rest["//".len()..]);
-    if !rest.bytes().any(|byte| [b':', b'=', b' ', b'@'].contains(&byte)) {
-        return None;
-    }
-    let words = text.split(|c: char| c.is_whitespace() || ['?', '&', '#', ';', ',', '"', '\''].contains(&c));
-    for word in words {
+    // Most texts have no such words: descriptions, and addresses without a user, a port or a query.
+    let has_words = rest.bytes().any(|byte| [b':', b'=', b'@'].contains(&byte));
+    let words = || text.split(|c: char| c.is_whitespace() || ['?', '&', '#', ';', ',', '"', '\''].contains(&c));
+    for word in has_words.then(words).into_iter().flatten() {
         if let Some((head, rest)) = word.split_once("://") {
             let authority = rest.split(['/', '?']).next().unwrap_or_default();
             let Some((user, _)) = authority.rsplit_once('@') else { continue };
@@ -247,8 +245,8 @@ fn known(text: &str) -> Option<String> {
     if has_lines && text.split("PRIVATE KEY").skip(1).any(is_end) {
         return Some("a private key".to_owned());
     }
-    let is_part = |c: char| c.is_ascii_alphanumeric() || ['-', '_', '.'].contains(&c);
-    let words = || text.split(|c: char| !is_part(c)).filter(|word| word.len() > RUN);
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
+    let words = text.as_bytes().split(|byte| !is_part(byte)).filter(|word| word.len() > RUN);
     let form = |word: &str| {
         // Options begin with hyphens.
         let word = word.trim_start_matches('-');
@@ -264,7 +262,7 @@ fn known(text: &str) -> Option<String> {
             prefix().map(|(_, whose)| format!("a key of {whose}"))
         }
     };
-    words().find_map(form).or_else(|| webhook(text))
+    words.filter_map(|word| str::from_utf8(word).ok()).find_map(form).or_else(|| webhook(text))
 }
 
 /// Whether the text behind a prefix makes it a key.
