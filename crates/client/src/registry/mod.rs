@@ -291,7 +291,8 @@ impl Registry {
     pub fn revoked_releases(&self) -> Vec<(&AgentFolder, Channel, Revocation)> {
         let revocations = self.revocations();
         let mut revoked = Vec::new();
-        for entry in &self.entries {
+        // The others are not read: that would take a tenth of `validate`.
+        for entry in self.entries.iter().filter(|entry| !revocations.get(&entry.id).is_empty()) {
             let Some(manifest) = entry.manifest.present() else { continue };
             for release in manifest.agent().releases() {
                 let found = revocations.find(&entry.id, release.version);

@@ -176,15 +176,19 @@ pub fn check(registry: &Registry, options: &CheckOptions<'_>, selection: &Select
     let active: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| options.levels.is_active(rule)).collect();
     let selected: Vec<&AgentFolder> =
         registry.entries.iter().filter(|entry| is_checked(&entry.id, selection, options)).collect();
-    let per_entry = selected.par_iter().map(|entry| check_entry(entry, &active, options));
-    let mut findings: Vec<Finding> = per_entry.flatten_iter().collect();
-    let mut around = Vec::new();
-    for rule in active {
+    let check_registry = |rule: &&'static Rule| {
+        let mut findings = Vec::new();
         if let CheckFn::Registry(look) = rule.check {
             let level = |agent: Option<&str>| options.levels.both(rule, agent);
-            look(registry, options, &mut Reporter::new(rule.name, &level, FindingFile::default(), &mut around));
+            look(registry, options, &mut Reporter::new(rule.name, &level, FindingFile::default(), &mut findings));
         }
-    }
+        findings
+    };
+    // Together: one rule may take as long as all agents, such as the one that reads the snapshot.
+    let (mut findings, around): (Vec<Finding>, Vec<Finding>) = rayon::join(
+        || selected.par_iter().flat_map_iter(|entry| check_entry(entry, &active, options)).collect(),
+        || active.par_iter().flat_map_iter(check_registry).collect(),
+    );
     let is_checked = |id: &str| is_checked(id, selection, options);
     let is_wanted = |finding: &Finding| has(selection, finding) && finding.agent.as_deref().is_none_or(is_checked);
     findings.extend(around.into_iter().filter(is_wanted));
