@@ -255,6 +255,7 @@ impl Ui {
 
     /// Prints an informational message.
     pub(crate) fn note(&self, text: &str) {
+        let text = &remedy::complete(text);
         if let Some(events) = self.events() {
             events.send(&Event::Note { message: text });
         } else if !self.quiet {
@@ -278,6 +279,7 @@ impl Ui {
 
     /// Prints a warning. The command can still succeed.
     pub(crate) fn warning(&self, text: &str) {
+        let text = &remedy::complete(text);
         if let Some(events) = self.events() {
             events.send(&Event::Warning { message: text });
         } else if !self.quiet {

@@ -54,7 +54,7 @@ const IDLE: [(&str, &[&str]); 13] = [
     ("quiet", &["rpc"]),
     ("verbose", &["rpc"]),
     ("progress", &["rpc"]),
-    ("trust_root", &["list", "search", "info", "resolve", "uninstall", "gc"]),
+    ("trust_root", &["list", "search", "info", "resolve"]),
 ];
 
 /// Commands that read the installed agents, and ask for no index.
