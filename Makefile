@@ -45,7 +45,7 @@ quick: setup ## run the unit tests of one crate: CRATE=gate, see crates/
 # Most tests wait for the programs that they start: one test per core leaves half of the time unused.
 test: tools ## run all tests: those of Rust, and the site in a real browser beside them
 	cargo test --all-features --no-run
-	@mkdir -p target; TMPDIR=$$(.ci/scratch) || exit; export TMPDIR; trap 'rm -rf "$$TMPDIR"' EXIT; trap exit INT TERM; \
+	@mkdir -p target; TMPDIR=$$(.ci/scratch) || exit; export TMPDIR; trap 'chmod -R u+rwX "$$TMPDIR"; rm -rf "$$TMPDIR"' EXIT; trap exit INT TERM; \
 		$(MAKE) --no-print-directory browser BUILD=: > target/browser.log 2>&1 & browser=$$!; \
 		RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((3 * $$(getconf _NPROCESSORS_ONLN || echo 2)))} cargo test --all-features; rust=$$?; \
 		echo "waiting for the browser tests (target/browser.log)"; wait $$browser; browser=$$?; cat target/browser.log; \
