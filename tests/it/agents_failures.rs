@@ -298,6 +298,9 @@ fn a_command_in_a_remedy_acts_on_the_agents_and_the_index_that_were_named() {
     let words: Vec<&str> = std::str::from_utf8(&words).unwrap().lines().skip(1).chain(["--no-check"]).collect();
     assert_eq!(people.run(&words).code, 0);
     assert_eq!((ask(&["which", "a"]).code, people.run(&["which", "a"]).code), (0, 2));
+    // As do those in notes and warnings.
+    let run = ask(&["install", "a@1.0.0", "--no-check"]);
+    assert!(run.stderr.contains(&format!("until `acp-registry update --unpin a {flags}`")), "{}", run.stderr);
 
     fs::create_dir(people.env.path("my 'root'/agents/a/.new-x")).unwrap();
     let gc = format!("`acp-registry gc {flags}` removes them");
