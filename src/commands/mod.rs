@@ -45,7 +45,7 @@ use clap::{ArgMatches, Args as _, CommandFactory, FromArgMatches, Parser, Subcom
 
 use crate::flags::global::Global;
 use crate::flags::report::ReportArgs;
-use crate::terminal::help::Shaped;
+use crate::terminal::help::CommandArgs;
 use crate::terminal::ui::Ui;
 use crate::terminal::{arguments as command_line, help, remedy, ui, usage};
 
@@ -67,109 +67,109 @@ enum Command {
     ///
     /// Writes `registry.toml`, workflows for GitHub, and the pages that contributors read. Files that exist stay as they
     /// are.
-    Init(Shaped<init::Args>),
+    Init(CommandArgs<init::Args>),
     /// Create an agent's folder from npm, PyPI or GitHub
     ///
     /// Asks the source for version, description, licence and addresses, installs the agent in a temporary place, and finds
     /// out with which arguments it starts.
-    New(Shaped<new::Args>),
+    New(CommandArgs<new::Args>),
     /// Check manifests and icons, and what they name
     ///
     /// Without flags, nothing is sent and nothing is started. `--urls`, `--archives` and `--handshake` check addresses and
     /// packages, archives, and whether agents start; `--all` is all three.
-    Validate(Shaped<validate::Args>),
+    Validate(CommandArgs<validate::Args>),
     /// Build the published tree and its catalog site
     ///
     /// Writes indexes, icons, schemas, checksums and the site. The directory is replaced as a whole, or stays as it was.
-    Build(Shaped<build::Args>),
+    Build(CommandArgs<build::Args>),
     /// Send a built tree to a directory or a bucket
     ///
     /// Files are sent before those that name them, so that readers never miss one.
-    Publish(Shaped<publish::Args>),
+    Publish(CommandArgs<publish::Args>),
     /// Compare two published trees
-    Diff(Shaped<diff::Args>),
+    Diff(CommandArgs<diff::Args>),
     /// Install and start agents, and check that they answer
     ///
     /// Every distribution that this machine can run is installed, started and spoken to as a client does; the result says
     /// what each agent can do.
-    Verify(Shaped<verify::Args>),
+    Verify(CommandArgs<verify::Args>),
     /// Turn JSON of `validate` or `verify` into a comment
-    Report(Shaped<report::Args>),
+    Report(CommandArgs<report::Args>),
     /// Find newer versions of agents
     ///
     /// Asks npm, the Python package index and GitHub, and works out the smallest change to each manifest. `--apply` writes
     /// it, `--pull-requests` proposes it.
-    Bump(Shaped<bump::Args>),
+    Bump(CommandArgs<bump::Args>),
     /// Show the catalog site of a registry in a browser
     ///
     /// The site is built again when a file of the registry changes.
-    Serve(Shaped<serve::Args>),
+    Serve(CommandArgs<serve::Args>),
     /// Start an agent, and check that it answers
     ///
     /// Any command can be checked, before anything is published: `initialize` is sent as a client does, and the result says
     /// whether people can sign in.
-    Probe(Shaped<probe::Args>),
+    Probe(CommandArgs<probe::Args>),
     /// List the agents of a registry
-    List(Shaped<list::Args>),
+    List(CommandArgs<list::Args>),
     /// Find agents by words
     ///
     /// Words for licences, systems and kinds, such as `open source`, `windows` and `npm`, select agents. Agents that match
     /// only in part come last.
-    Search(Shaped<list::SearchArgs>),
+    Search(CommandArgs<list::SearchArgs>),
     /// Show an agent and its installed versions
-    Info(Shaped<info::Args>),
+    Info(CommandArgs<info::Args>),
     /// Show what would be installed and how it starts
-    Resolve(Shaped<resolve::Args>),
+    Resolve(CommandArgs<resolve::Args>),
     /// Install agents
     ///
     /// Digests are compared with those that the index, GitHub or the package manager state; then the agent is started once to
     /// see whether it answers.
-    Install(Shaped<install::Args>),
+    Install(CommandArgs<install::Args>),
     /// Start an agent, and install it first if needed
     ///
     /// This is what an editor starts: the agent takes the place of this program. With --url, this program passes messages to
     /// an agent on a network instead.
-    Run(Shaped<run::Args>),
+    Run(CommandArgs<run::Args>),
     /// Serve an agent over HTTP and WebSocket
     ///
     /// Each connection starts the agent, and ends it. Clients connect to the address that is shown.
-    ServeAgent(Shaped<serve_agent::Args>),
+    ServeAgent(CommandArgs<serve_agent::Args>),
     /// Show the command line of an installed agent
-    Which(Shaped<run::WhichArgs>),
+    Which(CommandArgs<run::WhichArgs>),
     /// Install newer versions of installed agents
-    Update(Shaped<update::Args>),
+    Update(CommandArgs<update::Args>),
     /// Remove agents
-    Uninstall(Shaped<uninstall::Args>),
+    Uninstall(CommandArgs<uninstall::Args>),
     /// Remove unused versions
     ///
     /// Versions that are current or running stay. The size of the caches is shown, and `--cache` empties them.
-    Gc(Shaped<gc::Args>),
+    Gc(CommandArgs<gc::Args>),
     /// Diagnose runtimes, the index and installed agents
     ///
     /// Agents that are named are also started. Nothing is changed without `--fix`.
-    Doctor(Shaped<doctor::Args>),
+    Doctor(CommandArgs<doctor::Args>),
     /// Sign in to an installed agent
     ///
     /// Uses one of the agent's own methods, and then checks whether a session opens.
-    Login(Shaped<login::Args>),
+    Login(CommandArgs<login::Args>),
     /// Sign out of an installed agent
-    Logout(Shaped<login::LogoutArgs>),
+    Logout(CommandArgs<login::LogoutArgs>),
     /// Serve a program over JSON-RPC
     ///
     /// Reads requests from stdin and writes answers to stdout, one message per line, until stdin ends. Programs in any
     /// language find, install and update agents this way.
-    Rpc(Shaped<rpc::Args>),
+    Rpc(CommandArgs<rpc::Args>),
     /// Print the settings that start an agent in an editor
-    Config(Shaped<config::Args>),
+    Config(CommandArgs<config::Args>),
     /// Print a completion script for a shell
-    Completions(Shaped<completions::Args>),
+    Completions(CommandArgs<completions::Args>),
     /// Write the manual pages
     #[command(hide = true)]
-    Man(Shaped<man::Args>),
+    Man(CommandArgs<man::Args>),
     /// List the rules of `validate`, or the checks of agents
-    Rules(Shaped<rules::Args>),
+    Rules(CommandArgs<rules::Args>),
     /// Explain a rule or a check, with examples
-    Explain(Shaped<explain::Args>),
+    Explain(CommandArgs<explain::Args>),
 }
 
 /// Runs the program with the arguments of the process.

@@ -132,9 +132,9 @@ pub(crate) fn shape(program: Command) -> Command {
 /// The arguments of a command, with its examples, and without the flags that have no effect on it. The short help omits the
 /// global flags.
 #[derive(Debug)]
-pub(crate) struct Shaped<A>(A);
+pub(crate) struct CommandArgs<A>(A);
 
-impl<A: Args> Args for Shaped<A> {
+impl<A: Args> Args for CommandArgs<A> {
     fn augment_args(command: Command) -> Command {
         let name = command.get_name().to_owned();
         // Groups of flags have texts of their own.
@@ -149,7 +149,7 @@ impl<A: Args> Args for Shaped<A> {
     }
 }
 
-impl<A: Args> FromArgMatches for Shaped<A> {
+impl<A: Args> FromArgMatches for CommandArgs<A> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         A::from_arg_matches(matches).map(Self)
     }
@@ -159,7 +159,7 @@ impl<A: Args> FromArgMatches for Shaped<A> {
     }
 }
 
-impl<A> Deref for Shaped<A> {
+impl<A> Deref for CommandArgs<A> {
     type Target = A;
 
     fn deref(&self) -> &A {
