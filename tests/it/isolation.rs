@@ -232,3 +232,16 @@ fn with_a_token_the_bot_starts_agents_in_a_sandbox_only() {
         assert!(run.stderr.contains(name) && run.stderr.contains("--sandbox bwrap"), "{}", run.stderr);
     }
 }
+
+/// The session is made by the launcher, and begins without a terminal. An agent in the session of its examiner could write to the
+/// terminal of the person.
+#[test]
+fn an_agent_leads_a_session_without_a_terminal() {
+    let env = Env::empty();
+    // Process group, session and terminal, as `proc_pid_stat` numbers them.
+    env.write("agent", "#!/bin/sh\nset -- $(cat /proc/$$/stat)\n[ \"$5 $6 $7\" = \"$$ $$ 0\" ] && exit 41\nexit 42\n");
+    let agent = env.path("agent");
+    fs::set_permissions(&agent, fs::Permissions::from_mode(0o755)).unwrap();
+    let run = env.run(&["probe", "--json", "--", agent.to_str().unwrap()]);
+    assert!(run.code == 1 && run.stdout.contains("exit code 41"), "{}", run.stdout);
+}
