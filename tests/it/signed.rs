@@ -120,7 +120,7 @@ impl Registry {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let code = |error: index::Error| {
             let index::Error::Trust(error) = error else { return format!("not of trust: {error}") };
-            acp_registry::failure::Failure::from(&error).kind().as_str().to_owned()
+            json!(acp_registry::failure::Failure::from(&error).kind()).as_str().unwrap().to_owned()
         };
         runtime.block_on(async {
             let whole = session.index().await.map_err(code)?;

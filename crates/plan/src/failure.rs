@@ -55,7 +55,9 @@ impl From<Exit> for ExitCode {
 }
 
 /// A kind of failure. `docs/scripts.md` lists the names. Their meaning never changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(serde::Deserialize))]
+#[serde(rename_all = "snake_case")]
 pub enum Code {
     /// Findings at deny level, or an agent that failed its check.
     Findings,
@@ -131,52 +133,6 @@ pub enum Code {
     Refused,
     /// A signal interrupted the command.
     Interrupted,
-}
-
-impl Code {
-    /// Its name in JSON documents.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Findings => "findings",
-            Self::Usage => "usage",
-            Self::UnknownAgent => "unknown_agent",
-            Self::UnknownVersion => "unknown_version",
-            Self::UnknownRule => "unknown_rule",
-            Self::NotInstalled => "not_installed",
-            Self::UnsupportedPlatform => "unsupported_platform",
-            Self::UnsupportedDistribution => "unsupported_distribution",
-            Self::InvalidConfiguration => "invalid_configuration",
-            Self::InvalidRegistry => "invalid_registry",
-            Self::IndexUnavailable => "index_unavailable",
-            Self::InvalidIndex => "invalid_index",
-            Self::Offline => "offline",
-            Self::MissingRuntime => "missing_runtime",
-            Self::PackageNotFound => "package_not_found",
-            Self::HeldByCooldown => "held_by_cooldown",
-            Self::InstallFailed => "install_failed",
-            Self::Locked => "locked",
-            Self::Damaged => "damaged",
-            Self::Running => "running",
-            Self::Failed => "failed",
-            Self::DigestMismatch => "digest_mismatch",
-            Self::UnsafeArchive => "unsafe_archive",
-            Self::CmdNotFound => "cmd_not_found",
-            Self::Changed => "changed",
-            Self::LockMismatch => "lock_mismatch",
-            Self::Revoked => "revoked",
-            Self::Unsigned => "unsigned",
-            Self::SignatureInvalid => "signature_invalid",
-            Self::StatementExpired => "statement_expired",
-            Self::StatementOlder => "statement_older",
-            Self::ProvenanceMissing => "provenance_missing",
-            Self::ProvenanceMismatch => "provenance_mismatch",
-            Self::ProvenanceWeaker => "provenance_weaker",
-            Self::PublisherChanged => "publisher_changed",
-            Self::Refused => "refused",
-            Self::Interrupted => "interrupted",
-        }
-    }
 }
 
 /// Why something failed. Serialized as the `error` member of documents.
@@ -391,7 +347,7 @@ impl fmt::Display for Failure {
 impl Serialize for Failure {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut members = serializer.serialize_struct("Failure", 5)?;
-        members.serialize_field("code", self.code.as_str())?;
+        members.serialize_field("code", &self.code)?;
         members.serialize_field("exit_code", &self.exit.code())?;
         members.serialize_field("message", &self.message)?;
         members.serialize_field("help", &self.advice())?;
@@ -402,6 +358,10 @@ impl Serialize for Failure {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
     use super::*;
 
     #[test]
@@ -415,6 +375,19 @@ mod tests {
         let named = serde_json::to_value(failure.for_agent("a")).unwrap();
         assert_eq!(named["id"], "a");
         assert_eq!(named["help"], "look; or ask");
+    }
+
+    #[test]
+    fn the_schema_and_the_document_list_the_same_codes() {
+        // The error of an unknown name lists the known ones.
+        let unknown = serde_json::from_value::<Code>("unknown".into()).unwrap_err().to_string();
+        let codes: BTreeSet<&str> = unknown.split('`').skip(3).step_by(2).collect();
+        let schema: Value = serde_json::from_str(include_str!("../../../schemas/cli/common.schema.json")).unwrap();
+        let stated = schema["$defs"]["code"]["enum"].as_array().unwrap().iter().map(|code| code.as_str().unwrap());
+        assert_eq!(codes, stated.collect());
+        let (_, table) = include_str!("../../../docs/scripts.md").split_once("| `error.code` |").unwrap();
+        let rows = table.lines().skip(2).take_while(|line| !line.is_empty());
+        assert_eq!(codes, rows.filter_map(|row| row.split('`').nth(1)).collect());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Messages of JSON-RPC: answers, errors and notifications.
 
-use acp_registry::failure::Failure;
+use acp_registry::failure::{Code, Failure};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -43,7 +43,7 @@ pub(crate) struct RpcErrorDocument<'a> {
 
 #[derive(Debug, Serialize)]
 struct ErrorData<'a> {
-    code: &'static str,
+    code: Code,
     exit_code: u8,
     help: Option<String>,
     suggestions: Vec<String>,
@@ -57,7 +57,7 @@ impl<'a> RpcErrorDocument<'a> {
     /// An error with this number of JSON-RPC.
     pub(crate) fn new(number: i32, error: &Failure) -> Self {
         let data = ErrorData {
-            code: error.kind().as_str(),
+            code: error.kind(),
             exit_code: error.exit().code(),
             help: error.advice(),
             suggestions: error.suggestions().to_vec(),

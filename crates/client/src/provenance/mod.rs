@@ -561,16 +561,16 @@ mod tests {
         for (found, expected) in [
             (provenance(repository, Some("1"), workflow, ON), None),
             (provenance("https://github.com/O/r", Some("1"), renamed, ON), None),
-            (provenance("https://github.com/o/r2", Some("1"), workflow, ON), Some("publisher_changed")),
-            (provenance(repository, Some("2"), workflow, ON), Some("publisher_changed")),
-            (provenance(repository, None, workflow, ON), Some("publisher_changed")),
-            (provenance(repository, Some("1"), shared, ON), Some("publisher_changed")),
-            (provenance(repository, Some("1"), workflow, [false, true]), Some("provenance_weaker")),
-            (provenance(repository, Some("1"), workflow, [true, false]), Some("provenance_weaker")),
+            (provenance("https://github.com/o/r2", Some("1"), workflow, ON), Some(Code::PublisherChanged)),
+            (provenance(repository, Some("2"), workflow, ON), Some(Code::PublisherChanged)),
+            (provenance(repository, None, workflow, ON), Some(Code::PublisherChanged)),
+            (provenance(repository, Some("1"), shared, ON), Some(Code::PublisherChanged)),
+            (provenance(repository, Some("1"), workflow, [false, true]), Some(Code::ProvenanceWeaker)),
+            (provenance(repository, Some("1"), workflow, [true, false]), Some(Code::ProvenanceWeaker)),
         ] {
             let code = |memory: &Memory| {
                 let chosen = memory.choose("it", vec![found.clone()]);
-                chosen.err().map(|error| error.code().as_str())
+                chosen.err().map(|error| error.code())
             };
             assert_eq!(code(&Memory { known: Some(known.clone()), accepts: false }), expected, "{found:?}");
             assert_eq!(code(&Memory { known: Some(known.clone()), accepts: true }), None, "{found:?}");
