@@ -447,6 +447,9 @@ fn notes(args: &Args, answer: &SettingsText) -> Vec<String> {
                 args.agent
             ));
         }
+        StartForm::Run if answer.installed.is_none() && args.place.is_offline() => notes.push(format!(
+            "{id} is {lack}, and a start with --offline installs nothing: `{PROGRAM} install {id}` comes first"
+        )),
         StartForm::Run if answer.installed.is_none() => {
             notes.push(format!("{id} is {lack}: the first start installs it, or `{PROGRAM} install {id}` does now"));
         }

@@ -8,14 +8,17 @@ use std::path::PathBuf;
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::host::fs::temporary;
 use acp_registry::host::process::{Environment, Isolation, LaunchSpec, hide_from_agents};
+use acp_registry::ops::{self, install_to_run};
 use acp_registry::remote::{Secret, ServeOptions, serve};
-use acp_registry::session::AgentSpec;
+use acp_registry::session::{AgentSpec, Terms};
 use acp_registry::text::printable;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::flags::global::Global;
+use crate::flags::session::{PackageArgs, SessionArgs, open};
 use crate::flags::{candidates, network, value};
+use crate::terminal::progress::Progress;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 
@@ -76,6 +79,9 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             return Err(Failure::usage(text).help("name the variable of a token with --token, or listen on 127.0.0.1"));
         }
     };
+    if let Some(agent) = &args.agent {
+        install(agent, args, global, ui)?;
+    }
     let server = async {
         let listener = TcpListener::bind(args.listen).await.map_err(|error| {
             let failure = Failure::unable(format!("cannot listen on {}: {error}", args.listen));
@@ -111,7 +117,21 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
 }
 
-/// The command of a connection. An agent is started by `run`, which installs it if needed, and refuses what was revoked.
+/// Installs the agent if it is not there, so that an error reaches who starts the server, and the first client does not wait.
+fn install(agent: &AgentSpec, args: &Args, global: &Global, ui: &Ui) -> Result<(), Failure> {
+    let place = SessionArgs::new(args.index.clone(), args.root.clone());
+    let session = open(&place, PackageArgs::default(), global)?;
+    if session.find_version(agent, None)?.is_some() {
+        return Ok(());
+    }
+    let progress = Progress::new(ui);
+    let events = |event: ops::Event<'_>| progress.show(event);
+    let install = install_to_run(&session, agent, None, Terms::default(), None, &events);
+    signals::run_with_threads(ui, 1, install)??;
+    Ok(())
+}
+
+/// The command of a connection. An agent is started by `run`, which repairs it if needed, and refuses what was revoked.
 fn launch(args: &Args, global: &Global) -> Result<LaunchSpec, Failure> {
     let directory = env::current_dir().map_err(|error| Failure::unable(format!("the working directory: {error}")))?;
     let mut words: Vec<OsString> = args.command.clone();

@@ -76,9 +76,19 @@ pub(crate) struct SessionArgs {
 }
 
 impl SessionArgs {
+    /// The flags of a command that has only these two.
+    pub(crate) fn new(index: Option<String>, root: Option<PathBuf>) -> Self {
+        Self { index, root, ..Self::default() }
+    }
+
     /// The same flags, with `--refresh` if it is wanted and allowed.
     pub(crate) fn with_refresh(&self, refresh: bool) -> Self {
         Self { refresh: self.refresh || (refresh && !self.offline), ..self.clone() }
+    }
+
+    /// Whether nothing may be sent.
+    pub(crate) fn is_offline(&self) -> bool {
+        self.offline
     }
 
     /// The place of the index, from the flag or the environment.

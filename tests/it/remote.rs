@@ -266,9 +266,11 @@ fn a_token_is_asked_for_and_is_not_shown() {
     assert!(code == Some(0) && text.contains("answers 401 Unauthorized"), "{text}");
     let (code, text) = bridge("Authorization: Bearer ${UNSET}");
     assert!(code == Some(2) && text.contains("`UNSET`"), "{text}");
+    env.write("index.json", r#"{"agents":[]}"#);
     for (arguments, part) in [
         (&["serve-agent", "--listen", "0.0.0.0:0", "--", "x"][..], "other machines could start the agent"),
         (&["serve-agent", "--token", "NONE", "--", "x"], "NONE is not set"),
+        (&["serve-agent", "nobody", "--index", "index.json"], "no agent `nobody`"),
         (&["run", "--url", "http://agents.example.com/"], "is refused"),
         (&["run", "a", "--url", "http://127.0.0.1:1/"], "--url names an agent"),
         (&["probe", "--url", "ws://10.0.0.1/"], "is refused"),
