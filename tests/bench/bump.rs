@@ -131,7 +131,7 @@ fn write_agent(registry: &Path, number: usize, host: &str) {
     } else {
         agent(registry, &id, &serde_json::Map::new());
         let manifest = json!({
-            "id": id, "name": "An agent", "version": "1.0.0", "description": "Made for a benchmark", "license": "MIT",
+            "id": id, "name": id, "version": "1.0.0", "description": "Made for a benchmark", "license": "MIT",
             "distribution": { "npx": { "package": format!("{id}@1.0.0") } },
         });
         fs::write(registry.join(&id).join("agent.json"), manifest.to_string()).expect("a manifest");

@@ -78,7 +78,7 @@ pub(crate) fn archives(folder: &Path) {
 
 pub(crate) fn agent(registry: &Path, id: &str, targets: &serde_json::Map<String, serde_json::Value>) {
     let manifest = json!({
-        "id": id, "name": "An agent", "version": "1.0.0", "description": "Made for a benchmark", "license": "MIT",
+        "id": id, "name": id, "version": "1.0.0", "description": "Made for a benchmark", "license": "MIT",
         "distribution": { "binary": targets },
     });
     let folder = registry.join(id);
