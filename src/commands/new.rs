@@ -20,10 +20,11 @@ use acp_registry::verify::{Attempts, StartAttempt, Trying, Verifier, VerifyEvent
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::commands::verifier::{self, LiveArgs, Settings};
+use crate::commands::verifier;
 use crate::documents::Document;
 use crate::flags::global::{FormatArgs, Global, configured_levels};
 use crate::flags::level::LevelName;
+use crate::flags::live::{LiveArgs, VerifierSettings};
 use crate::flags::network::{self, Needs};
 use crate::flags::value;
 use crate::formats::examination::examination;
@@ -79,7 +80,7 @@ pub(crate) struct Args {
     #[arg(long, alias = "no-probe")]
     no_check: bool,
 
-    /// Also write the list of all packages that it needs, made by npm or uv
+    /// Also write `package-lock.json` or `requirements.txt`, the list of all packages that it needs, made by npm or uv
     ///
     /// Clients install exactly what it names.
     #[arg(long, conflicts_with_all = ["no_check", "dry_run"])]
@@ -117,9 +118,14 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let mut draft = ask(args, &config, &allowed, ui)?;
     addition.settle_name(&mut draft)?;
     let demand = Demand::new(level, None).with_recipes(config.examine.recipes.clone());
-    let settings =
-        Settings { allowed: &allowed, config: &config, probes: false, use_cache: !args.no_cache, demand: &demand };
-    let verifier = verifier::verifier(&args.live, settings, ui)?;
+    let settings = VerifierSettings {
+        allowed: &allowed,
+        config: &config,
+        probes: false,
+        use_cache: !args.no_cache,
+        demand: &demand,
+    };
+    let verifier = args.live.verifier(settings, ui)?;
     signals::run(ui, draft.name_command(&verifier.installer, &verifier.handshake.temporary))??;
     let attempts = try_ways(args, verifier, &draft.agent.distribution, ui)?;
     let added = addition.end(draft, named(args), attempts, !args.dry_run)?;
@@ -222,7 +228,7 @@ fn try_ways(
 /// Writes the closures of the agent, if it was seen to start.
 fn write_closures(
     args: &Args,
-    settings: Settings<'_>,
+    settings: VerifierSettings<'_>,
     (directory, added): (&Path, &Added),
     ui: &Ui,
 ) -> Result<Vec<ClosureChange>, Failure> {

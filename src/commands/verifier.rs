@@ -1,97 +1,25 @@
 //! Installs and starts agents, for `verify`, `validate --handshake`, `new` and `bump`.
 
-use std::env;
 use std::sync::Arc;
-use std::time::Duration;
 
 use acp_registry::advisories::{Advisories, SourceProblem};
 use acp_registry::closures::{ClosureChange, make_closures};
 use acp_registry::config::Config;
-use acp_registry::duration;
-use acp_registry::examination::Demand;
+use acp_registry::failure::{Code, Failure};
 use acp_registry::host::fs::temporary;
-use acp_registry::host::process::{self, Environment, Orphans};
+use acp_registry::host::process::{self, Orphans};
 use acp_registry::http::{AllowedHosts, Client};
 use acp_registry::manifest::Manifest;
 use acp_registry::ops::unremoved;
 use acp_registry::registry::Registry;
-use acp_registry::verify::{Job, Machine, Row, StartOptions, Task, Verified, Verifier, usual_jobs};
+use acp_registry::verify::{Job, Row, Task, Verified};
 
 use crate::commands::leftovers;
-use crate::flags::isolation::{NetworkKind, SandboxKind, isolation, launcher, networks};
-use crate::flags::{network, value};
+use crate::flags::live::{LiveArgs, VerifierSettings};
+use crate::flags::network;
 use crate::terminal::progress::AgentsProgress;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
-use acp_registry::failure::{Code, Failure};
-
-#[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Installing and starting agents")]
-pub(crate) struct LiveArgs {
-    /// Agents at once [default: the processors, at most 4]
-    #[arg(long, value_name = "N", value_parser = value::number(1..=64))]
-    jobs: Option<u16>,
-
-    /// Time limit for the answer to `initialize` [default: 60s]
-    #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
-    timeout: Option<Duration>,
-
-    /// Time limit for the installation of an agent [default: 300s]
-    #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
-    install_timeout: Option<Duration>,
-
-    /// Hide the host's files from the agents
-    ///
-    /// Package managers still see them.
-    #[arg(long, value_name = "PROGRAM")]
-    sandbox: Option<SandboxKind>,
-
-    /// The network that agents reach [default: shared]
-    ///
-    /// Beyond the level `handshake`, the default is `none`. At that level, `none` needs --sandbox.
-    #[arg(long, value_name = "NETWORK")]
-    network: Option<NetworkKind>,
-
-    /// Let uv build Python packages from source
-    ///
-    /// A build runs code of these packages, outside of any sandbox.
-    #[arg(long)]
-    allow_build: bool,
-}
-
-impl LiveArgs {
-    /// Whether any of these flags was given.
-    pub(crate) fn is_set(&self) -> bool {
-        self.jobs.is_some()
-            || self.timeout.is_some()
-            || self.install_timeout.is_some()
-            || self.sandbox.is_some()
-            || self.network.is_some()
-            || self.allow_build
-    }
-
-    /// Whether agents run in a sandbox.
-    pub(crate) fn has_sandbox(&self) -> bool {
-        self.sandbox.is_some()
-    }
-
-    /// Whether a time limit for the answer was given.
-    pub(crate) fn has_timeout(&self) -> bool {
-        self.timeout.is_some()
-    }
-}
-
-/// Settings of a run that do not come from these flags.
-#[derive(Clone, Copy)]
-pub(crate) struct Settings<'a> {
-    pub(crate) allowed: &'a AllowedHosts,
-    pub(crate) config: &'a Config,
-    /// Whether messages are sent after `initialize`.
-    pub(crate) probes: bool,
-    pub(crate) use_cache: bool,
-    /// The level of examination after the handshake.
-    pub(crate) demand: &'a Demand,
-}
 
 /// Reads the advisories that the configuration names, and fetches those at addresses. `problems` of the result says which ones
 /// could not be read.
@@ -138,15 +66,15 @@ pub(crate) fn missing_package_managers() -> Failure {
 /// that had left their tree. `finished` is called with each row as soon as it is complete.
 pub(crate) fn run(
     args: &LiveArgs,
-    settings: Settings<'_>,
+    settings: VerifierSettings<'_>,
     job: Job,
     finished: &dyn Fn(&Row),
     ui: &Ui,
 ) -> Result<Verified, Failure> {
     leftovers::clear(ui);
-    let verifier = verifier(args, settings, ui)?;
+    let verifier = args.verifier(settings, ui)?;
     let progress = Arc::new(AgentsProgress::new(ui, job.tasks().iter().map(Task::name).collect()));
-    let jobs = args.jobs.map_or_else(usual_jobs, usize::from);
+    let jobs = args.jobs();
     ui.detail(&format!("{} to check, {jobs} at once", job.tasks().len()));
     let shown = progress.clone();
     let (result, hidden) = run_with_agents(ui, jobs, async {
@@ -187,49 +115,16 @@ pub(crate) fn run_with_agents<T>(
     (done.and_then(|done| done), hidden)
 }
 
-/// Creates a verifier from the flags.
-pub(crate) fn verifier(args: &LiveArgs, settings: Settings<'_>, ui: &Ui) -> Result<Verifier, Failure> {
-    let Settings { allowed, config, probes, use_cache, demand } = settings;
-    let mut network = network::settings(allowed)?;
-    if use_cache {
-        network.cache = network::cache(ui);
-    }
-    let client = Client::new(network);
-    client.prepare()?;
-    let variable = |name: &str| env::var(name).ok();
-    let machine = Machine {
-        environment: Environment::from_host(env::vars_os()),
-        temporary: temporary(),
-        home: env::home_dir(),
-        launcher: launcher(),
-        surroundings: network::surroundings(&variable),
-        packages: network::package_cache().filter(|_| use_cache),
-        client,
-    };
-    let options = StartOptions {
-        isolation: isolation(args.sandbox, args.network),
-        networks: networks(args.sandbox, args.network, demand)?,
-        timeout: args.timeout,
-        install_timeout: args.install_timeout,
-        limits: config.archive_limits.limits(),
-        probes,
-        demand: demand.clone(),
-        allow_build: args.allow_build,
-        builders: config.builders(),
-    };
-    Ok(Verifier::new(machine, options))
-}
-
 /// Makes the closures of these agents that the registry lacks, and writes them into it. Says of each what it has, or why it was
 /// not written.
 pub(crate) fn write_closures(
     args: &LiveArgs,
-    settings: Settings<'_>,
+    settings: VerifierSettings<'_>,
     (registry, advisories): (&Registry, &Advisories),
     agents: &[(&str, &Manifest)],
     ui: &Ui,
 ) -> Result<Vec<ClosureChange>, Failure> {
-    let installer = verifier(args, settings, ui)?.installer;
+    let installer = args.verifier(settings, ui)?.installer;
     let mut changes = signals::run(ui, make_closures(registry, agents, false, &installer, advisories, &temporary()))?;
     for change in &mut changes {
         change.write(registry);

@@ -21,10 +21,11 @@ use acp_registry::verify::{
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::commands::verifier::{self, LiveArgs, Settings};
+use crate::commands::verifier;
 use crate::documents::Document;
 use crate::flags::global::{Global, prefix};
 use crate::flags::level::LevelArgs;
+use crate::flags::live::{LiveArgs, VerifierSettings};
 use crate::flags::report::ReportArgs;
 use crate::flags::session::kind;
 use crate::flags::{candidates, value};
@@ -85,9 +86,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     keep_sandboxes: Option<PathBuf>,
 
-    /// Write the list of all packages of each agent that passes beside its manifest
+    /// Write `package-lock.json` or `requirements.txt` beside the manifest of each agent that passes
     ///
-    /// npm or uv makes a list for each version that has none. Clients install exactly what a list names.
+    /// These lists of all packages are made by npm or uv, for each version that has none. Clients install exactly what a list
+    /// names.
     #[arg(long, conflicts_with = "merge")]
     closures: bool,
 
@@ -130,7 +132,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     let advisories = verifier::all_advisories((&config, &allowed), &registry, !args.no_cache, ui)?;
     job.refuse_malicious(&registry, &advisories);
-    let settings = Settings {
+    let settings = VerifierSettings {
         allowed: &allowed,
         config: &config,
         probes: !args.no_probe,

@@ -4,6 +4,7 @@ pub(crate) mod candidates;
 pub(crate) mod global;
 pub(crate) mod isolation;
 pub(crate) mod level;
+pub(crate) mod live;
 pub(crate) mod network;
 pub(crate) mod remote;
 pub(crate) mod report;

@@ -29,9 +29,9 @@ use time::OffsetDateTime;
 use self::propose::ProposeArgs;
 use self::text::BumpReport;
 use crate::commands::verifier;
-use crate::commands::verifier::{LiveArgs, Settings};
 use crate::flags::global::{Global, configured_levels};
 use crate::flags::level::LevelName;
+use crate::flags::live::{LiveArgs, VerifierSettings};
 use crate::flags::{candidates, network};
 use crate::terminal::progress::Count;
 use crate::terminal::signals;
@@ -51,7 +51,7 @@ pub(crate) struct Args {
     #[arg(long)]
     apply: bool,
 
-    /// Only show newer versions, which is the default
+    /// Write nothing; exit 1 if there are updates (the default)
     #[arg(long, conflicts_with_all = ["apply", "pull_requests"])]
     dry_run: bool,
 
@@ -66,6 +66,8 @@ pub(crate) struct Args {
     min_age: Duration,
 
     /// Install and start newer versions, and take those that pass
+    ///
+    /// The flags for installing and starting agents need this one. While a token of GitHub is set, --sandbox is needed.
     #[arg(long)]
     verify: bool,
 
@@ -75,11 +77,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LEVEL", requires = "verify")]
     level: Option<LevelName>,
 
-    /// Record in this file how long agents have had trouble
+    /// Record in this file since when updates of agents have failed
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
 
-    /// Propose agents for quarantine after this long
+    /// Report agents whose updates have failed for this long, for quarantine
     #[arg(long, value_name = "DURATION", requires = "state", value_parser = duration::parse)]
     quarantine_after: Option<Duration>,
 
@@ -178,7 +180,8 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let level = args.level.map(|name| name.level(false)).transpose()?;
         let demand = Demand::new(level, None).with_recipes(config.examine.recipes.clone());
         let use_cache = !args.no_cache;
-        let settings = Settings { allowed: &allowed, config: &config, probes: true, use_cache, demand: &demand };
+        let settings =
+            VerifierSettings { allowed: &allowed, config: &config, probes: true, use_cache, demand: &demand };
         let mut starts = session.starts(&results, &demand);
         let tasks = std::mem::take(&mut starts.tasks);
         let rows = verifier::run(&args.live, settings, tasks.into(), &|_| (), ui)?.rows;
@@ -253,8 +256,8 @@ fn new_closures(
         return Ok(Vec::new());
     }
     let demand = Demand::default();
-    let settings = Settings { allowed, config, probes: false, use_cache: !args.no_cache, demand: &demand };
-    let installer = verifier::verifier(&args.live, settings, ui)?.installer;
+    let settings = VerifierSettings { allowed, config, probes: false, use_cache: !args.no_cache, demand: &demand };
+    let installer = args.live.verifier(settings, ui)?.installer;
     let mut changes = signals::run(ui, make_closures(registry, &agents, true, &installer, advisories, &temporary()))?;
     for change in &mut changes {
         if args.apply {
@@ -264,7 +267,10 @@ fn new_closures(
         match &change.done {
             Ok(made) => ui.note(&format!("{} has {}", change.file, made.diff)),
             Err(error) => {
-                ui.warning(&format!("{} is of the version before, for it was not made: {error}", change.file));
+                ui.warning(&format!(
+                    "{} still has the packages of the version before: it was not made anew: {error}",
+                    change.file
+                ));
             }
         }
     }

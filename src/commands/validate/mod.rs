@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
     if !args.survey.starts_agents()
         && let (Selection::Agents(_), Some(problem)) = (&selection, select::quarantine_problem(&registry))
     {
-        ui.warning(&format!("the quarantine list cannot be read: {problem}"));
+        ui.warning(&format!("the quarantine list cannot be used: {problem}"));
     }
     if registry.entries.is_empty() && registry.strays.is_empty() {
         ui.note("the registry has no agents yet; `acp-registry new` adds one");

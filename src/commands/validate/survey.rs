@@ -14,8 +14,9 @@ use acp_registry::select;
 use acp_registry::survey::{self, Scope, Survey, Surveyor};
 use acp_registry::verify::refuse_malicious;
 
-use crate::commands::verifier::{self, LiveArgs, Settings};
+use crate::commands::verifier;
 use crate::commands::verify;
+use crate::flags::live::{LiveArgs, VerifierSettings};
 use crate::flags::network;
 use crate::terminal::progress::SurveyProgress;
 use crate::terminal::signals;
@@ -35,7 +36,8 @@ pub(crate) struct SurveyArgs {
 
     /// Install and start the agents, as `verify` does
     ///
-    /// They must keep the requirements of the level that `registry.toml` requires.
+    /// They must keep the requirements of the level that `registry.toml` requires. The flags for installing and starting
+    /// agents need this one, or --all.
     #[arg(long)]
     handshake: bool,
 
@@ -108,7 +110,7 @@ pub(crate) fn run(
     if wants_handshake {
         let Some(mut tasks) = survey::tasks(registry, selection, config) else {
             let problem = select::quarantine_problem(registry).unwrap_or_default();
-            let note = format!("no agent was started, for the quarantine list cannot be read: {problem}");
+            let note = format!("no agent was started, because the quarantine list cannot be used: {problem}");
             survey.notes.push(note.clone());
             survey.lacks_quarantine = Some(note);
             return Ok((Some(survey), advisories));
@@ -122,7 +124,7 @@ pub(crate) fn run(
         let demand =
             &Demand::new(None, examine.require).with_timeout(examine.timeout).with_recipes(examine.recipes.clone());
         let use_cache = !args.no_cache;
-        let settings = Settings { allowed, config, probes: true, use_cache, demand };
+        let settings = VerifierSettings { allowed, config, probes: true, use_cache, demand };
         let finished = verify::steps(tasks.len(), ui);
         let verified = verifier::run(&args.live, settings, tasks.into(), &finished, ui)?;
         let withdrawn = survey::not_started(registry, selection, config);

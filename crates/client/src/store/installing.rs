@@ -142,14 +142,14 @@ impl Store {
         let is_changed = has_other_bytes(place);
         // An environment of Python cannot be moved, so that packages are installed where they stay. Without a receipt, they do
         // not count as a version.
-        let (target, replacement) = match plan.kind() {
+        let (target, exchange) = match plan.kind() {
             Kind::Binary => (make(new.path().join("version"))?, None),
             Kind::Npx | Kind::Uvx => {
                 if lock::is_used(&place.join(IN_USE)) {
                     return Err(Error::Running { id: plan.id.to_string(), processes: Vec::new() });
                 }
-                let replacement = Replacement::begin(place, new.path())?;
-                (make(place.to_owned())?, Some(replacement))
+                let exchange = Exchange::begin(place, new.path())?;
+                (make(place.to_owned())?, Some(exchange))
             }
         };
         let files = make(target.join(FILES))?;
@@ -170,13 +170,13 @@ impl Store {
         let mut receipt = describe(plan, placed, target.clone()).await?;
         receipt.revocations.clone_from(&self.revocations);
         receipt.named_by = named_by.unwrap_or_default();
-        let replacement = if let Some(replacement) = replacement {
-            replacement
+        let exchange = if let Some(exchange) = exchange {
+            exchange
         } else {
             // Up to now, the old files could be used.
-            let replacement = Replacement::begin(place, new.path())?;
+            let exchange = Exchange::begin(place, new.path())?;
             rename(&target, place)?;
-            replacement
+            exchange
         };
         let version = Version { directory: place.to_owned(), receipt };
         // The receipt says that the files are there, after a power failure too.
@@ -184,7 +184,7 @@ impl Store {
         let synced = place.to_owned();
         spawn_blocking(move || sync_below(&synced)).await.map_err(io::Error::other).map_err(PathError::at(place))??;
         prepared.put()?;
-        replacement.finish();
+        exchange.finish();
         // What is left of the work; the next run would remove it as well.
         let _ = spawn_blocking(move || new.remove()).await;
         Ok(version)
@@ -312,7 +312,7 @@ impl Drop for First<'_> {
 }
 
 /// A version that takes a place. Unless it is finished, it goes, and the old files come back: their receipt has the digests.
-struct Replacement<'a> {
+struct Exchange<'a> {
     place: &'a Path,
     /// A directory that is removed afterwards.
     work: PathBuf,
@@ -320,7 +320,7 @@ struct Replacement<'a> {
     is_finished: bool,
 }
 
-impl<'a> Replacement<'a> {
+impl<'a> Exchange<'a> {
     /// Moves the old files aside.
     fn begin(place: &'a Path, work: &Path) -> Result<Self, Error> {
         let is_there = place.symlink_metadata().is_ok();
@@ -337,7 +337,7 @@ impl<'a> Replacement<'a> {
     }
 }
 
-impl Drop for Replacement<'_> {
+impl Drop for Exchange<'_> {
     fn drop(&mut self) {
         if self.is_finished {
             return;
