@@ -234,7 +234,7 @@ class SearchParams(TypedDict):
 
 class SearchAgent(TypedDict):
     """
-    An agent. Null: the index does not state it, or there is no index.
+    An agent. Null: the index does not state it.
     """
 
     id: str

@@ -48,7 +48,7 @@ export interface Methods {
 
 /** A kind of distribution. */
 export type Kind = 'npx' | 'uvx' | 'binary';
-/** How the bytes were, or would be, verified: against the digest in the manifest, the one that GitHub states, a lock file, or by npm or the Python package index; `none`: nothing states a digest. */
+/** How the bytes were, or would be, verified: against the digest in the manifest, the one that GitHub states, a lock file, or by npm or the Python package index; `none`: nothing states a digest, or only a weak one, or not one of every package. */
 export type Verified = 'manifest' | 'github' | 'lock' | 'npm' | 'pypi' | 'none';
 /** What kind of failure it is. A code never changes its meaning; later versions may add codes. */
 export type Code =
@@ -182,7 +182,7 @@ export interface Revocation {
   level: 'revoked' | 'deprecated';
   /** Why the version was recalled. */
   reason: string;
-  /** When it was recalled, as the registry has written it. */
+  /** When it was recalled, as the registry has written it: a day, or a time. */
   since: string | null;
 }
 /** Why a command failed for one agent. */
@@ -196,7 +196,7 @@ export interface AgentFailure {
   message: string;
   /** One thing to do about it. */
   help: string | null;
-  /** The names that were probably meant, the nearest first. */
+  /** What could be named instead: the names that were probably meant, the nearest first; the methods or versions that there are; for `held_by_cooldown`, the newest version that is allowed. */
   suggestions: string[];
 }
 /** Why a command failed. */
@@ -208,7 +208,7 @@ export interface Failure {
   message: string;
   /** One thing to do about it. */
   help: string | null;
-  /** The names that were probably meant, the nearest first. */
+  /** What could be named instead: the names that were probably meant, the nearest first; the methods or versions that there are; for `held_by_cooldown`, the newest version that is allowed. */
   suggestions: string[];
 }
 /** The agents of an index, or with `--installed` those that are installed. */
@@ -219,13 +219,13 @@ export interface ListDocument {
   command: 'list';
   /** The index; null with `--installed` where none can be read. */
   index: Index | null;
-  /** SHA-256 of the index. */
+  /** SHA-256 of the index; absent with `--installed`. */
   index_sha256?: string;
   /** The agents, in the order of the index; with `--installed`, by id, and an item also has the members of `which`. */
   agents: ListAgent[];
-  /** What the reader should know about the index. */
+  /** What the reader should know about the index; absent with `--installed`. */
   notes?: string[];
-  /** Agents for which the command failed. */
+  /** With `--installed`, agents that cannot be read; the exit code stays 0. Absent otherwise. */
   errors?: AgentFailure[];
 }
 /** An agent. Null: the index does not state it, or there is no index. */
@@ -315,11 +315,11 @@ export interface SearchDocument {
   /** What the reader should know about the index. */
   notes: string[];
 }
-/** An agent. Null: the index does not state it, or there is no index. */
+/** An agent. Null: the index does not state it. */
 export interface SearchAgent {
   /** The agent. */
   id: string;
-  /** The version in the index; with `--installed`, the installed version. */
+  /** The version in the index. */
   version: string;
   /** Its name. */
   name: string | null;
@@ -419,7 +419,7 @@ export interface InfoPermissions {
 export interface InfoVersion {
   /** The version. */
   version: string;
-  /** When it came into the registry, if that is known. RFC 3339. */
+  /** When it came into the registry, if that is known. RFC 3339. Null also for the version in the index. */
   since: string | null;
   /** Whether it is installed. */
   installed: boolean;
@@ -547,7 +547,7 @@ export interface InstallParams {
   agents?: string[] | null;
   /** The kind of distribution; without it, the first that this machine can run. */
   dist?: 'npx' | 'uvx' | 'binary' | null;
-  /** The path of a lock file to write, or to read with `locked`. */
+  /** The path of a lock file to write, or to read with `locked`; relative to the working directory of this program. Without it, none is written, and with `locked` `acp-registry.lock` is read. */
   lock?: string | null;
   /** Installs exactly what the lock file records. Without it, false. */
   locked?: boolean | null;
@@ -673,7 +673,7 @@ export interface UpdateParams {
   to?: string | null;
   /** Changes nothing, and says which updates there are. Without it, false. */
   dry_run?: boolean | null;
-  /** Skips versions that are younger. */
+  /** Holds back versions that are younger than this many seconds: they are in `held`. Without it, none. */
   min_age_seconds?: number | null;
   /** Updates agents that stay at a version, too. Without it, false. */
   unpin?: boolean | null;
@@ -789,7 +789,7 @@ export interface UpdatePinned {
   id: string;
   /** The installed version. */
   version: string;
-  /** The version in the index. */
+  /** The version in the index: `available_version` in `list`. */
   available: string;
 }
 /** The parameters, by name. May be absent. */
@@ -813,9 +813,9 @@ export interface UninstallDocument {
   dry_run: boolean;
   /** Versions that were removed. */
   removed: UninstallRemoved[];
-  /** Versions that stay because they run. */
+  /** Always empty: as in `gc`. An agent that runs is in `errors`. */
   running: UninstallRunning[];
-  /** Versions that stay because settings printed by `config` name them. */
+  /** Always empty: as in `gc`. */
   named: UninstallNamed[];
   /** Of the removed versions, those that settings printed by `config --direct` name. These settings start nothing any more. */
   still_named?: UninstallStillNamed[];
@@ -866,7 +866,7 @@ export interface UninstallStillNamed {
 }
 /** The parameters, by name. May be absent. */
 export interface DoctorParams {
-  /** Agents to start as well; without any, all are checked, and none is started. */
+  /** Agents to check and to start; without any, all are checked, and none is started. */
   agents?: string[] | null;
   /** Repairs what can be repaired. Without it, false. */
   fix?: boolean | null;
@@ -981,7 +981,7 @@ export interface DoctorAgent {
   status: 'ok' | 'warning' | 'error';
   /** What was examined. */
   checks: Check[];
-  /** The outcome of the handshake; null when there was none. */
+  /** The outcome of the handshake, as in `probe`; its own member `handshake` is what the agent answered. Null when there was none. */
   handshake: DoctorAgentHandshake | null;
 }
 /** The outcome of a handshake. */
@@ -1033,7 +1033,7 @@ export interface LoginMethodsDocument {
   id: string;
   /** Its version. */
   version: string;
-  /** `signed_in`: a session opens, and did not before. `unconfirmed`: nothing shows that the sign-in worked. */
+  /** `signed_in`: a session opens, and did not before. `unconfirmed`: nothing shows that the sign-in worked. `failed`: see `reason`. `signed_out` is of `logout`. */
   status: 'signed_in' | 'unconfirmed' | 'signed_out' | 'failed';
   /** Why it failed, as a word that stays the same, such as `refused` or `timeout`. */
   reason: string | null;
@@ -1094,7 +1094,7 @@ export interface LoginDocument {
   id: string;
   /** Its version. */
   version: string;
-  /** `signed_in`: a session opens, and did not before. `unconfirmed`: nothing shows that the sign-in worked. */
+  /** `signed_in`: a session opens, and did not before. `unconfirmed`: nothing shows that the sign-in worked. `failed`: see `reason`. `signed_out` is of `logout`. */
   status: 'signed_in' | 'unconfirmed' | 'signed_out' | 'failed';
   /** Why it failed, as a word that stays the same, such as `refused` or `timeout`. */
   reason: string | null;
@@ -1153,7 +1153,7 @@ export interface LogoutDocument {
   id: string;
   /** Its version. */
   version: string;
-  /** `signed_in`: a session opens, and did not before. `unconfirmed`: nothing shows that the sign-in worked. */
+  /** `signed_out`: the agent says so. `failed`: it is not; `reason` says why. The other words are those of `login`, and do not occur. */
   status: 'signed_in' | 'unconfirmed' | 'signed_out' | 'failed';
   /** Why it failed, as a word that stays the same, such as `refused` or `timeout`. */
   reason: string | null;
@@ -1161,13 +1161,13 @@ export interface LogoutDocument {
   message: string;
   /** What to do about it. */
   help: string | null;
-  /** The method that was used. */
+  /** Always null: as in `login`. */
   method: AuthMethod | null;
-  /** The variables that the method wants. */
+  /** Always empty: as in `login`. */
   variables: LogoutVariable[];
-  /** Where to get the values. */
+  /** Always null: as in `login`. */
   link: string | null;
-  /** The answer to `session/new`, if it was sent. */
+  /** The answer to `session/new` after signing out, if it was sent: `ok` means that the agent still opens sessions. */
   session:
     | 'ok'
     | 'auth_required'
@@ -1313,7 +1313,7 @@ export interface ErrorEvent {
   message: string;
   /** One thing to do about it. */
   help?: string | null;
-  /** The names that were probably meant, the nearest first. */
+  /** What could be named instead: the names that were probably meant, the nearest first; the methods or versions that there are; for `held_by_cooldown`, the newest version that is allowed. */
   suggestions?: string[];
 }
 /** For programs. */
@@ -1323,7 +1323,7 @@ export interface ErrorData {
   exit_code: number;
   /** One thing to do about it. */
   help: string | null;
-  /** The names that were probably meant, the nearest first. */
+  /** What could be named instead: the names that were probably meant, the nearest first; the methods or versions that there are; for `held_by_cooldown`, the newest version that is allowed. */
   suggestions: string[];
   /** The parameter that is wrong, with -32602. */
   parameter?: string;
