@@ -1,5 +1,6 @@
 //! `--on`: starts, installs, updates and diagnoses agents on another machine, see [`acp_registry::elsewhere`].
 
+use std::env::VarError;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read as _, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -60,7 +61,12 @@ impl OnArgs {
 
     fn variables(&self) -> Result<Vec<(String, String)>, Failure> {
         let variable = |name: &String| {
-            let value = env::var(name).map_err(|error| Failure::usage(format!("--env {}: {error}", quote(name))))?;
+            let value = env::var(name).map_err(|error| {
+                // The error shows the value.
+                let problem = if error == VarError::NotPresent { "is not set" } else { "is not Unicode" };
+                let failure = Failure::usage(format!("--env: the variable {} {problem}", quote(name)));
+                failure.help("correct the variable, or leave out the flag")
+            })?;
             Ok((name.clone(), value))
         };
         self.env.iter().map(variable).collect()
@@ -139,8 +145,10 @@ pub(crate) fn carry_out(
 
 /// Reads the document that a command has written on another machine.
 pub(crate) fn read_document<T: DeserializeOwned>(machine: &Machine, command: &str, text: &[u8]) -> Result<T, Failure> {
-    let strange = |_| Failure::unable(format!("`{command}` on {machine} has not written a JSON document"));
-    serde_json::from_slice(text).map_err(strange)
+    serde_json::from_slice(text).map_err(|error| {
+        let message = format!("what `{command}` has written on {machine} is not a JSON document: {error}");
+        Failure::unable(message).help(format!("run `acp-registry {command}` on {machine} to see its output"))
+    })
 }
 
 /// Carries out a command on another machine, if this program is there or is to be copied.

@@ -537,7 +537,8 @@ fn bump_has_the_list_of_a_new_version_made_and_says_what_is_new() {
     registry(&people.env, Some(&list("1.0.0", &json!({}))));
     people.env.write("bin/list", "[");
     let run = bump();
-    let warning = "own/package-lock.json is of the version before, for it was not made: it cannot be read";
+    let warning =
+        "own/package-lock.json still has the packages of the version before: it was not made anew: it cannot be read";
     assert!(run.stderr.contains(warning), "{}", run.stderr);
     let run = people.env.run(&["--registry-dir", "r", "validate"]);
     assert!(run.code == 1 && run.stdout.contains("closure/unusable"), "{}", run.stdout);

@@ -148,7 +148,7 @@ fn installing_and_starting() {
     [3]
 
     $ acp-registry install --locked
-    error: the lock file acp-registry.lock cannot be read: there is no such file
+    error: the lock file acp-registry.lock: there is no such file
     help: write it with `acp-registry install ID --lock acp-registry.lock`
     [3]
 

@@ -304,7 +304,7 @@ fn a_registry_publishes_its_recalls_and_refuses_to_publish_what_it_recalls() {
     env.write("r/registry.toml", "[rules]\n\"registry/revoked\" = \"off\"\n");
     env.write("r/revoked.json", "{");
     let run = env.run(&["build", "--out", "again"]);
-    assert!(run.code == 1 && run.stderr.contains("the recalled versions cannot be read"), "{}", run.stderr);
+    assert!(run.code == 1 && run.stderr.contains("the recalled versions cannot be used"), "{}", run.stderr);
     fs::remove_file(env.path("r/registry.toml")).unwrap();
     // Also with an earlier tree.
     env.write("r/revoked.json", "{");

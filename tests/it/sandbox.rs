@@ -64,9 +64,9 @@ fn further_directories_are_opened_by_name() {
     let (open, config) = (["run", "a"], ["config", "zed", "a"]);
     let missing = home.join("missing");
     for (flag, path, code, message) in [
-        ("--readable", &home, 4, "has the home directory in it"),
-        ("--writable", &home, 4, "has the home directory in it"),
-        ("--writable", &"/".into(), 4, "has the home directory in it"),
+        ("--readable", &home, 4, "holds the home directory"),
+        ("--writable", &home, 4, "holds the home directory"),
+        ("--writable", &"/".into(), 4, "holds the home directory"),
         ("--readable", &people.root(), 4, "the installed agents"),
         ("--writable", &missing, 2, "missing: No such file or directory"),
         ("--readable", &missing, 2, "missing: No such file or directory"),
@@ -236,7 +236,7 @@ fn a_home_is_not_opened_as_a_working_directory() {
         let mut command = command(&people, &["run", "a", "--sandbox"]);
         let run = Run::of(command.current_dir(people.env.path(place)));
         assert!(run.code == 4 && run.stdout.is_empty(), "{place}: {}", run.stdout);
-        assert!(run.stderr.contains("has the home directory in it"), "{}", run.stderr);
+        assert!(run.stderr.contains("holds the home directory"), "{}", run.stderr);
         assert!(run.stderr.contains("help: start it in the directory of a project"), "{}", run.stderr);
     }
 }

@@ -126,7 +126,7 @@ fn agents_in_quarantine_are_skipped_and_counted() {
     let run_of_one = validate(&verify, &["--json", "good"]);
     assert_eq!((run_of_one.code, &document(&run_of_one)["error"]["exit_code"]), (3, &json!(3)));
     let note = document(&run)["notes"][0].to_string();
-    let expected = "no agent was started, for the quarantine list cannot be read: quarantine.json:1:";
+    let expected = "no agent was started, because the quarantine list cannot be used: quarantine.json:1:";
     assert!(note.contains(expected), "{note}");
 }
 

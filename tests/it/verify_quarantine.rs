@@ -33,7 +33,7 @@ fn quarantined_agents_are_skipped_unless_they_are_named() {
         assert!(run.code == 3 && run.stderr.contains(cause), "{}", run.stderr);
         let run = verify.env.run(&["validate", "good"]);
         assert!(
-            run.stderr.contains(&format!("warning: the quarantine list cannot be read: {cause}")),
+            run.stderr.contains(&format!("warning: the quarantine list cannot be used: {cause}")),
             "{}",
             run.stderr
         );

@@ -541,7 +541,7 @@ pub async fn start(
             examined.add(check);
         }
         Err(problem) => {
-            let help = "tell the people who keep the registry";
+            let help = "tell the maintainers of the registry";
             examined.add(Diagnosis::error("handshake", format!("it was not started: {problem}"), help));
         }
     }
@@ -680,8 +680,8 @@ fn words(reason: FailReason) -> (&'static str, &'static str) {
         ),
         FailReason::SpawnFailed => (
             "the system cannot start it",
-            "the program may be for another system or lack a library; try `acp-registry install --dist npx` or \
-             uvx, if the agent has such a package",
+            "the program may be for another system or lack a library; if the agent has a package, install that with \
+             --dist npx or --dist uvx",
         ),
     }
 }

@@ -22,7 +22,7 @@ pub struct Lock {
 pub enum Acquisition {
     /// This process has the lock now.
     Mine(Lock),
-    /// Another process has the lock; holds the text that it wrote, or nothing if that cannot be read.
+    /// Another process has the lock; holds the text that it wrote, or `another process` if that cannot be read.
     Held(String),
 }
 
@@ -42,7 +42,10 @@ impl Lock {
             let mut file = open(path).map_err(PathError::at(path))?;
             match file.try_lock() {
                 Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Ok(Acquisition::Held(words(&mut file))),
+                Err(TryLockError::WouldBlock) => {
+                    let words = words(&mut file);
+                    return Ok(Acquisition::Held(if words.is_empty() { "another process".to_owned() } else { words }));
+                }
                 Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
                 Err(TryLockError::Error(error)) => return Err(PathError::at(path)(error)),
             }
@@ -78,7 +81,6 @@ impl Lock {
             }
             let other = match Self::ask(path, holder) {
                 Ok(Acquisition::Mine(lock)) => return Ok(Ok(lock)),
-                Ok(Acquisition::Held(words)) if words.is_empty() => "another process".to_owned(),
                 Ok(Acquisition::Held(words)) => words,
                 // The last holder may have removed the directory as well. Who has no patience tries again, too.
                 Err(PathError { error, .. })

@@ -53,11 +53,11 @@ pub enum SandboxError {
     #[error(transparent)]
     Network(#[from] NamespaceError),
     /// A rule was not accepted.
-    #[error("the program cannot be confined: {0}")]
+    #[error("a rule of the sandbox was not accepted: {0}")]
     Rules(String),
     /// What would be opened has more in it than the program may see.
     #[error(
-        "{0} is not opened to the program: it has the home directory in it, the installed agents, or files of several programs"
+        "{0} is not opened to the program: it holds the home directory, belongs to the installed agents, or has files of several programs"
     )]
     Home(PathBuf),
     /// What would be opened leads elsewhere.

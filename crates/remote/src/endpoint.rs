@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use acp_registry_http::{Problem, Settings, address, conversation_client};
+use acp_registry_http::{FetchError, Problem, Settings, address, conversation_client};
 use acp_registry_plan::failure::Failure;
-use acp_registry_plan::text::quote;
+use acp_registry_plan::text::{quote, without_secrets};
 use reqwest::Version;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use url::Url;
@@ -31,18 +31,18 @@ pub enum EndpointError {
     #[error("{} {}", quote(.0), .1)]
     Address(String, String),
     /// The program does not connect to it.
-    #[error("{} {}", quote(.0), .1)]
-    Problem(String, Problem),
+    #[error(transparent)]
+    Problem(#[from] FetchError),
 }
 
 impl From<EndpointError> for Failure {
     fn from(error: EndpointError) -> Self {
         let failure = Self::usage(&error);
         match &error {
-            EndpointError::Problem(_, Problem::Refused(_)) => {
+            EndpointError::Problem(FetchError { problem: Problem::Refused(_), .. }) => {
                 failure.help("use https, an address of this machine, or name the host with --allow-host")
             }
-            EndpointError::Problem(_, problem) => failure.help_if(problem.remedy()),
+            EndpointError::Problem(error) => failure.help_if(error.remedy()),
             EndpointError::Address(..) => failure
                 .help("name an address that begins with https:// or wss://, such as `wss://agents.example.com/acp`"),
         }
@@ -62,11 +62,13 @@ impl Endpoint {
             "wss" => "https".to_owned(),
             other => other.to_owned(),
         };
-        let wrong = |error: &dyn fmt::Display| EndpointError::Address(text.to_owned(), error.to_string());
+        let shown = without_secrets(text);
+        let wrong = |error: &dyn fmt::Display| EndpointError::Address(shown.clone().into_owned(), error.to_string());
         let mut url = address::parse(&format!("{scheme}://{rest}")).map_err(|error| wrong(&error))?;
         url.set_fragment(None);
         let client = conversation_client(settings, &url, is_socket.then_some(Version::HTTP_11));
-        let client = client.map_err(|problem| EndpointError::Problem(text.to_owned(), problem))?;
+        let client =
+            client.map_err(|problem| FetchError { url: shown.clone().into_owned(), hops: Vec::new(), problem })?;
         Ok(Self { url, is_socket, client, headers: headers.0.clone(), settings: settings.clone() })
     }
 
@@ -107,7 +109,11 @@ impl From<TemplateError> for Failure {
     fn from(error: TemplateError) -> Self {
         let help = match &error {
             TemplateError::Unset(_, name) => format!("set the variable {name}, and start the program again"),
-            _ => "write it as --header 'Authorization: Bearer ${TOKEN}', and set the variable TOKEN".to_owned(),
+            TemplateError::Reserved(_) => "leave this header out".to_owned(),
+            TemplateError::Value(_) => "remove line breaks and control characters from its value".to_owned(),
+            TemplateError::Form(_) | TemplateError::Open(_) => {
+                "write it as --header 'Authorization: Bearer ${TOKEN}', and set the variable TOKEN".to_owned()
+            }
         };
         Self::usage(&error).help(help)
     }

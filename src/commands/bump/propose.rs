@@ -10,13 +10,14 @@ use acp_registry::sources::github::Github;
 use crate::flags::value;
 use crate::terminal::signals;
 use acp_registry::failure::Failure;
+use acp_registry::text::quote;
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Pull requests")]
 pub(crate) struct ProposeArgs {
     /// Open or update a pull request for each update
     ///
-    /// Requests that are obsolete are closed.
+    /// Needs `GITHUB_TOKEN`. Requests that are obsolete are closed.
     #[arg(long, conflicts_with = "apply")]
     pub(crate) pull_requests: bool,
 
@@ -57,7 +58,12 @@ pub(crate) fn run(
         return Err(Failure::usage("pull requests need GITHUB_TOKEN").help(help));
     }
     let named = std::env::var("GITHUB_REPOSITORY").ok().filter(|name| !name.is_empty());
-    let named = named.map(|name| name.parse().map_err(|error| Failure::usage(format!("GITHUB_REPOSITORY {error}"))));
+    let named = named.map(|name| {
+        name.parse().map_err(|_| {
+            let message = format!("GITHUB_REPOSITORY is {}, which is not the name of a repository", quote(&name));
+            Failure::usage(message).help("set it to OWNER/NAME, or unset it")
+        })
+    });
     let repository = match &args.repository {
         Some(slug) => Some(slug.clone()),
         None => named.transpose()?,

@@ -355,16 +355,19 @@ fn behind(problem: Option<&str>) -> String {
     problem.map_or_else(String::new, |problem| format!(": {problem}"))
 }
 
-/// The message that uv finds no Python.
 /// What an archive is instead, before another statement about it.
 fn instead(lookalike: Option<Lookalike>) -> String {
     lookalike.map_or_else(String::new, |lookalike| format!("is {lookalike}: it "))
 }
 
+/// The message that uv finds no Python.
 fn no_python(chosen: Option<&str>, found: &[String]) -> String {
     let of = chosen.map(|chosen| format!(" for {UV_PYTHON}={chosen}")).unwrap_or_default();
-    let there = if found.is_empty() { "there is none".to_owned() } else { format!("there is {}", found.join(", ")) };
-    format!("uv finds no Python{of}; {there}")
+    match (chosen, found) {
+        (_, []) => format!("uv finds no Python{of}"),
+        (Some(_), found) => format!("uv finds no Python{of}; there is {}", found.join(", ")),
+        (None, found) => format!("uv takes none of the Pythons that are there: {}", found.join(", ")),
+    }
 }
 
 /// A runtime of the versions that are wanted.

@@ -40,7 +40,7 @@ const HEAD: &str = "# Written by `acp-registry install --lock`, and obeyed by `a
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It cannot be read.
-    #[error("the lock file {} cannot be read: {error}", .path.display())]
+    #[error("the lock file {}: {error}", .path.display())]
     Read {
         /// Which.
         path: PathBuf,

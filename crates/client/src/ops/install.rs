@@ -382,7 +382,7 @@ fn plans_in(
         if !is_known {
             let kind = plan.kind().as_str();
             let message = format!("the lock file {shown} has no digests for {id} by {kind}");
-            return Err(refused(message).help(format!("write it again with `--lock {shown}`")));
+            return Err(refused(message).help(format!("record them with `acp-registry install {id} --lock {shown}`")));
         }
         tasks.push(InstallRequest::new(plan));
     }
@@ -430,8 +430,8 @@ pub(super) async fn write(
         }
         // What is written can be read.
         entry.check().map_err(|(keys, problem)| {
-            let message = format!("{} is not in the lock file: {}: {problem}", quote(&plan.id), quote(&keys));
-            Failure::refused(message).help("tell the people who keep the registry")
+            let message = format!("{} cannot be in a lock file: {}: {problem}", quote(&plan.id), quote(&keys));
+            Failure::refused(message).help("tell the maintainers of the registry")
         })?;
         entries.insert(plan.id.clone(), entry);
     }

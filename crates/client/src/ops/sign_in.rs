@@ -395,6 +395,10 @@ fn pick(handshake: &Handshake, wanted: Option<&str>) -> Result<Picked, Failure> 
     if let Some(method) = methods.iter().find(|method| method.id == wanted) {
         return Ok(Picked::One(method.clone()));
     }
+    if methods.is_empty() {
+        let failure = Failure::usage("the agent offers no method to sign in");
+        return Err(failure.help("leave out --method, to see whether a session opens without"));
+    }
     let near = suggestions(wanted, names(methods));
     let failure = Failure::usage(format!("there is no method {}; there is {}", quote(wanted), list(methods)));
     Err(match (near.is_empty(), &methods[..]) {

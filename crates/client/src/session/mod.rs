@@ -691,7 +691,10 @@ impl From<Error> for Failure {
             Error::Sandbox { error: SandboxError::Network(_), .. } => {
                 Self::refused(message).help("leave out --network none, or name a sandbox of this system with --wrap")
             }
-            Error::Sandbox { .. } => Self::refused(message).help("name a sandbox of this system with --wrap"),
+            Error::Sandbox { error: SandboxError::Unsupported(_), .. } => {
+                Self::refused(message).help("name a sandbox of this system with --wrap")
+            }
+            Error::Sandbox { .. } => Self::refused(message),
             Error::LostInterpreter { id, name } => {
                 Self::unable(message).help(format!("install {name}, then run `acp-registry install {id}`"))
             }

@@ -74,7 +74,7 @@ pub enum SettingsEditError {
     #[error("{} is a symbolic link to a file that is not there", .0.display())]
     Dangling(PathBuf),
     /// Another process changes the file.
-    #[error("{}: {holder} changes it", .path.display())]
+    #[error("{} is in use by {holder}", .path.display())]
     Locked {
         /// The file.
         path: PathBuf,

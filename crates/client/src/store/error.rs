@@ -34,7 +34,7 @@ pub enum Error {
     #[error("the store of installed agents: {_0}")]
     Removal(PathError),
     /// Another process holds the agent's lock.
-    #[error("{} is being changed by {holder}; it was waited for {} s", quote(id), waited.as_secs_f64())]
+    #[error("{} is in use by {holder}; it was waited for {} s", quote(id), waited.as_secs_f64())]
     Locked {
         /// The agent.
         id: String,

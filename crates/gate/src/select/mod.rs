@@ -134,7 +134,7 @@ pub enum Error {
         misnamed: Option<String>,
     },
     /// The quarantine list could not be read; holds the place and the problem.
-    #[error("the quarantine list cannot be read: {0}")]
+    #[error("the quarantine list cannot be used: {0}")]
     Quarantine(String),
     /// Git could not list the changed files.
     #[error(transparent)]

@@ -284,7 +284,7 @@ fn hint(trouble: &SpawnFailure, launch: &LaunchSpec, sandbox: &LaunchDirectories
         SpawnFailure::Spawn(error) if error.kind() == ErrorKind::NotFound => match &launch.isolation {
             Isolation::Bwrap { .. } => return "`bwrap` is not installed".into(),
             _ if cfg!(target_os = "linux") && launch.launcher.as_ref().is_some_and(|launcher| !launcher.exists()) => {
-                return "acp-registry itself is not where it was any more".into();
+                return "the program file of acp-registry was moved or removed".into();
             }
             _ => error,
         },

@@ -356,7 +356,7 @@ pub enum BuildError {
         message: String,
     },
     /// The list of recalled versions cannot be read; holds the place and the problem.
-    #[error("the recalled versions cannot be read: {0}; nothing is published")]
+    #[error("the recalled versions cannot be used: {0}; nothing is published")]
     Revocations(String),
     /// The earlier tree cannot be read.
     #[error(transparent)]

@@ -38,7 +38,7 @@ fn check(registry: &Registry, _options: &CheckOptions<'_>, report: &mut Reporter
     match &registry.quarantine {
         Loaded::Missing => {}
         Loaded::Unreadable(error) => report.about(about, |report| {
-            report.file(error.to_string()).grave().help(FORM);
+            report.file(error.to_string()).grave().help("put a regular file that can be read in its place");
         }),
         Loaded::NotUtf8 { text, offset } => report.about(FindingFile { text, ..about }, |report| {
             report.range(*offset..*offset, "not UTF-8").grave().help("save the file as UTF-8");

@@ -35,6 +35,9 @@ fn failed_pages<'a>(
 
 /// Describes a failed request.
 pub(super) fn trouble(error: &FetchError) -> String {
+    if let Problem::Variable(sentence) = &error.problem {
+        return sentence.clone();
+    }
     format!("{}{} {}", quote(&error.url), redirect_chain(&error.hops), error.problem)
 }
 

@@ -59,8 +59,13 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
         let help = match error {
             SourceError::Fetch(error) if error.problem.may_pass() => later(&error.problem, survey),
             SourceError::Fetch(error) if error.problem == Problem::NoSuchHost => no_such_host(survey).into(),
-            _ => "check the address of the configured package registry: its answer is not that of a package registry"
-                .into(),
+            SourceError::Fetch(error) => error
+                .remedy()
+                .unwrap_or_else(|| "check the address of the configured package registry, and its credentials".into()),
+            SourceError::Malformed { .. } => {
+                "check the address of the configured package registry: its answer is not that of a package registry"
+                    .into()
+            }
         };
         report.value(pointer, message).help(help);
     }

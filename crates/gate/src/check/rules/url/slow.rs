@@ -42,7 +42,8 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
         if let Ok(Answer { hops, elapsed, .. }) = asked
             && *elapsed > WAIT_LIMIT
         {
-            let way = redirect_chain(hops);
+            // The first is the address itself.
+            let way = redirect_chain(hops.get(1..).unwrap_or_default());
             let message = format!("{}{way} took {:.1} s to answer", quote(url), elapsed.as_secs_f64());
             report.value(pointer, message).help("publish the archive on a host that answers at once");
         }

@@ -3,7 +3,7 @@ use crate::check::reporter::Reporter;
 use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_http::{FetchError, Problem};
+use acp_registry_http::{FetchError, Problem, remedy};
 
 pub(crate) static RULE: Rule = Rule {
     name: "url/unreachable",
@@ -46,6 +46,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
         let help = match error.problem {
             Problem::NoSuchHost => no_such_host(survey),
             Problem::Tls(_) | Problem::Untrusted(_) => "the host needs a certificate that is valid and complete",
+            Problem::Variable(_) => remedy::VARIABLE,
             Problem::Status(401 | 403) => "the archive must be readable without signing in",
             _ => "publish the archive, or correct the address",
         };
