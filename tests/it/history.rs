@@ -91,7 +91,7 @@ fn commits_tell_what_came_changed_and_went() {
     let run = env.run(&["build", "--out", "out"]);
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
     let (a, c) = (env.read("out/agents/a/index.html"), env.read("out/agents/c/index.html"));
-    assert!(a.contains(SINCE) && !a.contains("<dt>New version</dt>") && a.contains("id=\"versions\""));
+    assert!(a.contains(SINCE) && !a.contains("<dt>Updated</dt>") && a.contains("id=\"versions\""));
     assert!(!c.contains(SINCE) && !c.contains("id=\"versions\"") && !env.path("out/agents/c/feed.atom").exists());
     let changes = env.read("out/changes/index.html");
     assert!(changes.contains("Withdrawn</span> <span><bdi>An agent") && changes.contains("datetime=\"2026-01-04\""));

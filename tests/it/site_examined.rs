@@ -94,7 +94,7 @@ fn the_page_of_an_agent_says_which_hosts_it_asks_for() {
         let files = site_of(&agents(2), &snapshot);
         let page = text(&files, "agents/a00000/index.html");
         let found =
-            page.split_once("<dt>Connects to</dt><dd><bdi>").map(|(_, rest)| rest.split_once("</bdi>").unwrap().0);
+            page.split_once("<dt>Looks up hosts</dt><dd><bdi>").map(|(_, rest)| rest.split_once("</bdi>").unwrap().0);
         assert_eq!(found, shown, "{hosts}");
     }
 }

@@ -42,7 +42,10 @@ pub const CONTENTS: &[PublishedFile] = &[
         "How to read one agent without the index: the digests of the indexes, and of lists that lead to entries. Clients that do not know it read the index.",
     ),
     data("entry-lists/{…}.json", "Digests of further lists or of entries. Each list is named by its own digest."),
-    data("entries/{…}/{id}.json", "The entry of one agent, byte for byte as in an index, by the name of that index."),
+    data(
+        "entries/{…}/{id}.json",
+        "By folder. Named after an index: the entry of one agent, byte for byte as in that index. `versions`: its earlier versions. `closures` and `earlier-closures`: all packages that its packages need.",
+    ),
     data("registry.schema.json", "JSON Schema of the index."),
     data("agent.schema.json", "JSON Schema of an agent’s entry: what each member means."),
     data(

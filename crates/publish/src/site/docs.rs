@@ -169,7 +169,7 @@ const REFERENCE: [Guide; 14] = guides! { "../../../../docs/":
     "configuration" is "Configuration": "Every setting of registry.toml.",
     "installing" is "Install agents": "Versions, digests, lock files, the index and its copies, the directory of agents.",
     "elsewhere" is "Agents on another machine": "Start agents over ssh and in WSL: what is copied and sent, and how they end.",
-    "provenance" is "Who has built it": "Attestations of npm packages and archives: what they prove, and what is refused.",
+    "provenance" is "Who has built it": "Attestations of npm packages, Python wheels and archives: what they prove, and what is refused.",
     "scripts" is "For scripts": "Exit codes, JSON documents, error codes and progress events.",
     "rpc" is "JSON-RPC": "Methods, progress, cancellation and errors of acp-registry rpc.",
     "library" is "The library": "Use the registry from Rust.",
@@ -210,8 +210,7 @@ const PAGES: [(&str, &str); 4] = [
     ("../../crates/gate/src/check/rules/", "../rules/"),
     ("../../crates/publish/src/site/contents.rs", "../../api/"),
     ("../../../../schemas/cli/", "../../api/"),
-    // A table made from these schemas.
-    ("members.md", "../../api/"),
+    ("../schemas/cli/", "../../api/"),
 ];
 
 /// Renders a document. `put_in` transforms text before it is escaped.

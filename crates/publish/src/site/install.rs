@@ -177,8 +177,8 @@ struct KindCount {
 
 /// What each kind of distribution needs on the user's computer.
 const NEEDS: [(&str, &str); 3] = [
-    ("npx", "start at once, if Node.js is installed"),
-    ("uvx", "start at once, if uv is installed"),
+    ("npx", "need Node.js"),
+    ("uvx", "need uv"),
     ("binary", "are standalone programs: acp-registry downloads and starts them, or you unpack them yourself"),
 ];
 
