@@ -77,8 +77,8 @@ pub(crate) struct Args {
 struct EditArgs {
     /// Merge the settings into the editor's file
     ///
-    /// For editors with settings in JSON. Comments and all other settings stay, and a copy of the file before the last change is
-    /// left beside it.
+    /// For editors with settings in JSON. Comments and all other settings stay, and the text before the last change is kept in
+    /// FILE`.before-acp-registry`.
     #[arg(long, conflicts_with = "remove")]
     write: bool,
 

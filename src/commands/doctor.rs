@@ -44,7 +44,7 @@ pub(crate) struct Args {
 
     /// Diagnose another machine: `ssh:HOST` or `wsl:DISTRIBUTION`
     ///
-    /// Reports whether this program is there, and what it finds there.
+    /// Reports whether this program is there and, if so, runs `doctor` there. Nothing is copied there.
     #[arg(long, value_name = "MACHINE", value_parser = value::machine)]
     on: Option<Machine>,
 

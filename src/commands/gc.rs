@@ -15,9 +15,9 @@ use crate::terminal::ui::Ui;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Remove versions that `config --direct` has printed
+    /// Also remove versions that settings of `config` name
     ///
-    /// Settings of editors that name their program then break.
+    /// Settings of editors that name the program of such a version then break.
     #[arg(long)]
     direct: bool,
 

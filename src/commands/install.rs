@@ -30,13 +30,13 @@ pub(crate) struct Args {
 
     /// The kind of distribution
     ///
-    /// The default is the first that this machine can run: binary, npx, uvx.
+    /// The default is the first that this machine can run: binary, npx, uvx; without glibc, binary comes last.
     #[arg(long, value_name = "KIND", value_parser = kind())]
     dist: Option<Kind>,
 
-    /// Write what is installed to this lock file
+    /// Record what is installed in this lock file
     ///
-    /// With `--locked`, it is the file that is read, by default `acp-registry.lock`.
+    /// Other agents in it stay. With --locked, the file is only read; its default is then `acp-registry.lock`.
     #[arg(long, value_name = "FILE")]
     lock: Option<PathBuf>,
 
@@ -56,7 +56,7 @@ pub(crate) struct Args {
 
     /// Install on another machine: `ssh:HOST` or `wsl:DISTRIBUTION`
     ///
-    /// As this command does there.
+    /// Runs `install` there. This program is copied there if it is missing. --root does not apply there.
     #[arg(long, value_name = "MACHINE", value_parser = value::machine, conflicts_with_all = ["lock", "locked"])]
     on: Option<Machine>,
 

@@ -43,7 +43,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "METHOD")]
     method: Option<String>,
 
-    /// How long signing in may take [default: 600s]
+    /// How long signing in may take [default: 10m]
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
     timeout: Option<Duration>,
 
@@ -60,7 +60,7 @@ pub(crate) struct LogoutArgs {
     #[arg(value_name = "ID", add = candidates::installed())]
     agent: AgentSpec,
 
-    /// How long signing out may take [default: 600s]
+    /// How long signing out may take [default: 10m]
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
     timeout: Option<Duration>,
 

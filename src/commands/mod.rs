@@ -100,9 +100,9 @@ enum Command {
     /// Asks npm, the Python package index and GitHub, and works out the smallest change to each manifest. `--apply` writes
     /// it, `--pull-requests` proposes it.
     Bump(CommandArgs<bump::Args>),
-    /// Show the catalog site of a registry in a browser
+    /// Serve the catalog site of a registry on this machine
     ///
-    /// The site is built again when a file of the registry changes.
+    /// Prints the address. The site is built again when a file of the registry changes.
     Serve(CommandArgs<serve::Args>),
     /// Start an agent, and check that it answers
     ///
@@ -142,7 +142,7 @@ enum Command {
     Uninstall(CommandArgs<uninstall::Args>),
     /// Remove unused versions
     ///
-    /// Versions that are current or running stay. The size of the caches is shown, and `--cache` empties them.
+    /// Versions that are current, running or named in settings of `config` stay. The size of the caches is shown, and `--cache` empties them.
     Gc(CommandArgs<gc::Args>),
     /// Diagnose runtimes, the index and installed agents
     ///

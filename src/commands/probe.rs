@@ -54,13 +54,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PROGRAM", conflicts_with = "url")]
     sandbox: Option<SandboxKind>,
 
-    /// The network that the agent reaches [default: shared]
+    /// The network that the agent reaches
     ///
-    /// Beyond the level `handshake`, the default is `none`. At that level, `none` needs --sandbox.
+    /// The default is `shared` for the handshake, and `none` for the examination beyond it. At the level `handshake`, `none`
+    /// needs --sandbox.
     #[arg(long, value_name = "NETWORK", conflicts_with = "url")]
     network: Option<NetworkKind>,
 
-    /// With --sandbox, let the agent read this (repeatable)
+    /// With --sandbox, let the agent read and start this, too (repeatable)
     #[arg(long, value_name = "PATH", requires = "sandbox")]
     readable: Vec<PathBuf>,
 

@@ -27,7 +27,7 @@ pub(crate) struct Args {
 
     /// The kind of distribution
     ///
-    /// The default is the first that this machine can run: binary, npx, uvx.
+    /// The default is the first that this machine can run: binary, npx, uvx; without glibc, binary comes last.
     #[arg(long, value_name = "KIND", value_parser = kind())]
     dist: Option<Kind>,
 

@@ -41,6 +41,8 @@ pub(crate) struct Args {
     on: OnArgs,
 
     /// The kind of distribution to install
+    ///
+    /// The default is as in `install`. An installed agent starts in the kind that it has, unless ID@VERSION is named.
     #[arg(long, value_name = "KIND", value_parser = kind(), conflicts_with = "url")]
     dist: Option<Kind>,
 
@@ -71,6 +73,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     terms: TermsArgs,
+
+    #[command(flatten)]
+    packages: PackageArgs,
 
     #[command(flatten)]
     place: SessionArgs,
@@ -107,7 +112,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let wanted = Wanted { agent, dist: args.dist, flags: flags(args), arguments: &args.arguments };
         return elsewhere::run(machine, &args.on, &wanted, &args.place, global);
     }
-    let session = open(&args.place, PackageArgs::default(), global)?;
+    let session = open(&args.place, args.packages, global)?;
     if session.options().platform.is_some_and(|platform| Some(platform) != Platform::host()) {
         return Err(Failure::usage("an agent for another platform cannot be run here"));
     }
@@ -170,7 +175,7 @@ fn flags(args: &Args) -> Vec<OsString> {
         .for_each(|(flag, value)| add(flag, value.as_ref()));
     flags.extend(args.sandbox.then(|| "--sandbox".into()));
     flags.extend(args.grants.flags(|path| path.into()));
-    flags.extend(args.terms.flags().into_iter().map(OsString::from));
+    flags.extend(args.terms.flags().into_iter().chain(args.packages.flags()).map(OsString::from));
     flags
 }
 

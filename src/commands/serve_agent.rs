@@ -3,7 +3,6 @@
 use std::env;
 use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::host::fs::temporary;
@@ -44,17 +43,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value = "8", value_parser = value::number(1..=1000))]
     connections: u16,
 
-    /// Serve clients that read one stream for a connection, as before the revision of May 2026
+    /// Serve clients that read one stream for a connection, as in the transport's revision of April 2026
     #[arg(long)]
     one_stream: bool,
 
-    /// The registry index of the agent [env: `ACP_REGISTRY_INDEX`]
-    #[arg(long, value_name = "URL|FILE|DIR", requires = "agent")]
-    index: Option<String>,
+    #[command(flatten)]
+    packages: PackageArgs,
 
-    /// Where agents are installed [env: `ACP_REGISTRY_ROOT`]
-    #[arg(long, value_name = "DIR", requires = "agent")]
-    root: Option<PathBuf>,
+    #[command(flatten)]
+    place: SessionArgs,
 
     /// Serve this command instead: a program with its arguments
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "agent")]
@@ -119,8 +116,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 
 /// Installs the agent if it is not there, so that an error reaches who starts the server, and the first client does not wait.
 fn install(agent: &AgentSpec, args: &Args, global: &Global, ui: &Ui) -> Result<(), Failure> {
-    let place = SessionArgs::new(args.index.clone(), args.root.clone());
-    let session = open(&place, PackageArgs::default(), global)?;
+    let session = open(&args.place, args.packages, global)?;
     if session.find_version(agent, None)?.is_some() {
         return Ok(());
     }
@@ -137,10 +133,8 @@ fn launch(args: &Args, global: &Global) -> Result<LaunchSpec, Failure> {
     let mut words: Vec<OsString> = args.command.clone();
     if let Some(agent) = &args.agent {
         words = vec![env::current_exe().map_err(Failure::unable)?.into(), "run".into(), agent.to_string().into()];
-        let flags =
-            [("--index", args.index.as_ref().map(OsString::from)), ("--root", args.root.clone().map(Into::into))];
-        words.extend(flags.into_iter().filter_map(|(flag, value)| Some([flag.into(), value?])).flatten());
-        words.extend(global.network_flags().into_iter().map(Into::into));
+        let flags = [args.place.flags()?, args.packages.flags(), global.network_flags()].concat();
+        words.extend(flags.into_iter().map(Into::into));
     }
     // Windows takes names that differ in case for one.
     let is_token = |name: &OsString| args.token.as_ref().is_some_and(|token| name.eq_ignore_ascii_case(token));

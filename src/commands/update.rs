@@ -35,7 +35,9 @@ pub(crate) struct Args {
     #[arg(long)]
     dry_run: bool,
 
-    /// Skip versions younger than this, such as `3d`; a number alone is in seconds
+    /// Skip versions younger than this, such as 3d or 12h
+    ///
+    /// Without it, only the cooldown of npm or uv holds versions back.
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     min_age: Option<Duration>,
 
@@ -49,7 +51,7 @@ pub(crate) struct Args {
 
     /// Update on another machine: `ssh:HOST` or `wsl:DISTRIBUTION`
     ///
-    /// As this command does there, with the agents that are installed there.
+    /// Updates the agents that are installed there. This program is copied there if it is missing. --root does not apply there.
     #[arg(long, value_name = "MACHINE", value_parser = value::machine)]
     on: Option<Machine>,
 

@@ -22,15 +22,15 @@ pub(crate) struct Global {
     #[arg(long, global = true, help_heading = HEADING, value_name = "DIR")]
     registry_dir: Option<PathBuf>,
 
-    /// The configuration [default: its `registry.toml`]
+    /// The configuration [default: `registry.toml` in the registry]
     ///
-    /// The file is optional: without it, `registry.toml` in the registry is read if it exists.
+    /// The default file may be missing; a file that is named must exist.
     #[arg(long, global = true, help_heading = HEADING, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// Allow http and private addresses for a host
+    /// Allow http and private addresses for a host (repeatable)
     ///
-    /// For mirrors and tests. May be repeated.
+    /// For mirrors and tests.
     #[arg(long, global = true, help_heading = HEADING, value_name = "HOST[:PORT]")]
     allow_host: Vec<String>,
 

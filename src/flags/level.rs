@@ -12,19 +12,20 @@ use acp_registry::failure::Failure;
 pub(crate) struct LevelArgs {
     /// Examine agents up to this level [default: handshake]
     ///
-    /// `acp-registry rules --examination` lists the checks. They change the exit code only with --require.
+    /// `acp-registry rules --examination` lists the checks. They change the exit code only with --require or, in `verify`, with
+    /// `require` below `[examine]` in registry.toml.
     #[arg(long, value_name = "LEVEL")]
     level: Option<LevelName>,
 
     /// Fail agents that do not keep the requirements of this level
     ///
-    /// Agents are then examined up to this level.
+    /// Agents are then examined up to this level. In `verify`, the default is `require` below `[examine]` in registry.toml.
     #[arg(long, value_name = "LEVEL")]
     require: Option<LevelName>,
 
-    /// Time limit for an examination [default: 240s, more for slow agents]
+    /// Time limit for an examination [default: 4m, more for slow agents]
     ///
-    /// It grows with the time that an agent takes to answer `initialize`. Checks that have not run by then are named, and
+    /// In `verify`, `timeout` below `[examine]` in registry.toml is the default. It grows with the time that an agent takes to answer `initialize`. Checks that have not run by then are named, and
     /// make the examination incomplete.
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
     examination_timeout: Option<Duration>,

@@ -24,7 +24,7 @@ pub(crate) struct RemoteArgs {
     #[arg(long, value_name = "NAME: VALUE", requires = "url")]
     header: Vec<String>,
 
-    /// With --url, how long the server may send nothing while a request is unanswered [default: 600s]
+    /// With --url, how long the server may send nothing while a request is unanswered [default: 10m]
     #[arg(long, value_name = "DURATION", value_parser = duration::limit, requires = "url")]
     silence: Option<Duration>,
 }

@@ -23,9 +23,9 @@ pub(crate) struct ReportArgs {
     #[arg(long)]
     json: bool,
 
-    /// Write the result to a file
+    /// Write the result to a file (repeatable)
     ///
-    /// FILE gets the result instead of stdout; FORMAT=FILE gets it as well, in that form. May be repeated.
+    /// FILE gets the result instead of stdout; FORMAT=FILE gets it as well, in that form.
     #[arg(long, value_name = "[FORMAT=]FILE")]
     output: Vec<String>,
 }

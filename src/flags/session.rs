@@ -39,16 +39,18 @@ pub(crate) struct SessionArgs {
     offline: bool,
 
     /// Ask for the index even if the copy is fresh
+    ///
+    /// A copy is fresh for 5m, or for the time that its host sets, at most 1h.
     #[arg(long, help_heading = HEADING, hide_short_help = true)]
     refresh: bool,
 
     /// Where agents are installed [env: `ACP_REGISTRY_ROOT`]
     ///
-    /// The default is `acp-registry` in the system's directory for data.
+    /// The default is `acp-registry` in `XDG_DATA_HOME`, else in `~/.local/share`; on Windows, in `%LOCALAPPDATA%`.
     #[arg(long, help_heading = HEADING, value_name = "DIR")]
     root: Option<PathBuf>,
 
-    /// Start agents even if other people can change them
+    /// Start, change and remove agents even if other people can change them
     ///
     /// Without it, a directory of agents to which other people can write is refused.
     #[arg(long, help_heading = HEADING, hide_short_help = true)]
@@ -68,7 +70,7 @@ pub(crate) struct SessionArgs {
     #[arg(long, help_heading = HEADING, value_name = "OS-ARCH", add = value::platforms())]
     platform: Option<Platform>,
 
-    /// How long to wait for other processes [default: 300s]
+    /// How long to wait for other processes [default: 5m]
     ///
     /// Two processes never change the same agent at once.
     #[arg(long, help_heading = HEADING, hide_short_help = true, value_name = "DURATION", value_parser = duration::limit)]
@@ -76,11 +78,6 @@ pub(crate) struct SessionArgs {
 }
 
 impl SessionArgs {
-    /// The flags of a command that has only these two.
-    pub(crate) fn new(index: Option<String>, root: Option<PathBuf>) -> Self {
-        Self { index, root, ..Self::default() }
-    }
-
     /// The same flags, with `--refresh` if it is wanted and allowed.
     pub(crate) fn with_refresh(&self, refresh: bool) -> Self {
         Self { refresh: self.refresh || (refresh && !self.offline), ..self.clone() }
@@ -215,7 +212,7 @@ pub(crate) struct PackageArgs {
     #[arg(long)]
     allow_build: bool,
 
-    /// Time limit for the installation of an agent [default: 1800s]
+    /// Time limit for the installation of an agent [default: 30m]
     ///
     /// npm and uv have their own limits for hosts that do not answer.
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]

@@ -39,7 +39,7 @@ pub(crate) struct OutputArgs {
     #[arg(short, long, global = true, help_heading = HEADING)]
     pub(crate) verbose: bool,
 
-    /// How progress is shown: auto, json or never
+    /// How progress is shown: auto, json or never [default: auto]
     ///
     /// `auto` shows bars on a terminal, unless `CI` is set. `json` writes one JSON object per event to stderr, notes and
     /// errors included.
@@ -49,7 +49,7 @@ pub(crate) struct OutputArgs {
     )]
     pub(crate) progress: ProgressChoice,
 
-    /// When to use colours: auto, always or never
+    /// When to use colours: auto, always or never [default: auto]
     ///
     /// `auto` uses them on a terminal, unless `NO_COLOR` or `CI` is set.
     #[arg(

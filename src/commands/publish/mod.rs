@@ -44,8 +44,8 @@ const SIGNATURE_LIMIT: u64 = 1 << 20;
 const VARIABLES: &str = "\
 A bucket is that of any store with the interface of S3, described by the usual variables:
   AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN  the key
-  AWS_REGION        the region [default: us-east-1; R2: auto]
-  AWS_ENDPOINT_URL  the store, if it is not that of AWS; without https only here or with --allow-host";
+  AWS_REGION        the region, else AWS_DEFAULT_REGION [default: us-east-1]; R2 has auto
+  AWS_ENDPOINT_URL  the store, if it is not that of AWS; AWS_ENDPOINT_URL_S3 comes first; without https only here or with --allow-host";
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, disable_help_subcommand = true, after_help = VARIABLES)]
@@ -216,7 +216,7 @@ pub(crate) struct PlaceArgs {
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "2m")]
     wait: Duration,
 
-    /// When a publisher to a bucket counts as dead
+    /// How long a publisher to a bucket may be silent before it counts as dead
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "1m")]
     lease: Duration,
 

@@ -92,7 +92,10 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 33] = [
         &[
             ("acp-registry bump", "Show which agents have newer versions"),
             ("acp-registry bump --apply --min-age 3d", "Write versions that are at least three days old"),
-            ("acp-registry bump --pull-requests --verify", "Propose each update that starts and answers"),
+            (
+                "acp-registry bump --pull-requests --verify --sandbox bwrap",
+                "Propose each update that starts and answers",
+            ),
         ],
     ),
     (
@@ -193,7 +196,7 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 33] = [
     (
         "gc",
         &[
-            ("acp-registry gc", "Remove versions that are neither current nor running"),
+            ("acp-registry gc", "Remove unused versions"),
             ("acp-registry gc --cache", "Also empty the caches"),
             ("acp-registry gc --json", "Remove them and report the freed space as JSON"),
         ],
@@ -225,7 +228,7 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 33] = [
         &[
             ("acp-registry config zed gemini", "Print the settings for Zed"),
             ("acp-registry config codecompanion gemini", "Print the settings for Neovim with CodeCompanion"),
-            ("acp-registry config zed gemini --on ssh:build.example.com", "Start the agent on another machine"),
+            ("acp-registry config zed gemini --on ssh:build.example.com", "Print settings that start the agent there"),
         ],
     ),
     (
@@ -239,7 +242,10 @@ const EXAMPLES: [(&str, &[(&str, &str)]); 33] = [
         "completions",
         &[
             ("source <(acp-registry completions bash)", "Complete commands, flags and agents in Bash"),
-            ("acp-registry completions zsh > ~/.zfunc/_acp-registry", "Install the completions of Zsh"),
+            (
+                "acp-registry completions zsh > ~/.zfunc/_acp-registry",
+                "Install the completions of Zsh, in a directory of fpath",
+            ),
         ],
     ),
     (

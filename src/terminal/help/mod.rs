@@ -35,19 +35,22 @@ const OF_REGISTRIES: [(&str, &[&str]); 2] = [
 ];
 
 /// Shared flags, with the commands that they have no effect on.
-const IDLE: [(&str, &[&str]); 13] = [
+const IDLE: [(&str, &[&str]); 15] = [
     (
         "allow_host",
-        &["rules", "explain", "completions", "which", "gc", "uninstall", "probe", "init", "report", "login", "logout"],
+        &["rules", "explain", "completions", "which", "gc", "uninstall", "init", "report", "login", "logout"],
     ),
     // `which` and `login` refuse what the registry of the index has recalled.
     ("index", &["uninstall", "gc", "logout"]),
+    ("signer", &["uninstall", "gc", "logout"]),
+    // Tries one list of arguments after the other.
+    ("jobs", &["new"]),
     ("offline", &["which", "uninstall", "gc", "login", "logout"]),
     ("refresh", &READ_NO_INDEX),
     // `doctor` asks for the index in any case.
     ("refresh", &["doctor"]),
     ("platform", &READ_NO_INDEX),
-    ("platform", &["list", "search", "info", "doctor"]),
+    ("platform", &["list", "search", "info", "doctor", "serve-agent"]),
     ("wait", &["list", "search", "info", "resolve", "which", "login", "logout", "gc"]),
     ("allow_revoked", &["list", "search", "info", "resolve", "uninstall", "gc", "doctor", "logout"]),
     // A client gets everything, as messages.
@@ -103,14 +106,14 @@ pub(crate) const EXIT_CODES: [(&str, &str); 7] = [
     ("0", "done; no errors"),
     (
         "1",
-        "findings that are errors; differences (`build --check`); an agent that fails (`verify`, `probe`, `login`, \
-         `logout`); something wrong (`doctor`); updates (`bump`, `update --dry-run`)",
+        "findings that are errors; differences (`build --check`); an incomplete tree (`build --strict`); an agent that \
+         fails (`verify`, `probe`, `login`, `logout`); something wrong (`doctor`); updates (`bump`, `update --dry-run`)",
     ),
     ("2", "wrong usage"),
     ("3", "failed: network, disk or package manager"),
     (
         "4",
-        "integrity refused: digest mismatch, unsafe archive, a recalled version, a program for another machine, `--locked`",
+        "integrity refused: digest mismatch, unsafe archive, a revoked version, a program for another machine, `--locked`",
     ),
     ("n", "`run`: the exit code of the agent"),
     ("130", "interrupted (143 by SIGTERM, 129 by SIGHUP)"),

@@ -116,6 +116,7 @@ fn meaning(argument: &Arg) -> String {
     }
     if let [default] = argument.get_default_values()
         && argument.get_action().takes_values()
+        && !argument.is_hide_default_value_set()
     {
         let _ = write!(text, " [default: `{}`]", default.to_string_lossy());
     }

@@ -8,7 +8,7 @@ use clap_mangen::Man;
 use crate::terminal::help::{self, examples};
 
 /// Environment variables that commands read, with their meaning.
-const VARIABLES: [(&str, &str); 20] = [
+const VARIABLES: [(&str, &str); 23] = [
     ("ACP_REGISTRY_INDEX", "The registry index, where --index names none."),
     ("ACP_REGISTRY_ROOT", "Where agents are installed, where --root names no directory."),
     ("ACP_REGISTRY_NPM", "The base address of the npm registry, instead of the one that npm uses."),
@@ -17,6 +17,12 @@ const VARIABLES: [(&str, &str); 20] = [
         "ACP_REGISTRY_PATH",
         "Directories at the end of the PATH of agents, instead of the usual ones of the system and of the user.",
     ),
+    ("ACP_REGISTRY_SIGNER", "The key that signs the registry, where --signer names none."),
+    (
+        "ACP_REGISTRY_SIGNING_KEY",
+        "The secret key of minisign that publish signs with, where --sign-with names no command.",
+    ),
+    ("ACP_REGISTRY_TRUSTED_ROOT", "The trusted_root.json that attestations are verified with."),
     ("ACP_REGISTRY_LOG", "Which messages of the program's parts are logged, such as debug."),
     ("GITHUB_TOKEN", "Sent to GitHub and to no other host; raises its limit of requests."),
     ("GITHUB_API_URL", "The address of the GitHub API."),
