@@ -92,7 +92,7 @@ fn a_process_that_holds_the_lock_for_ever_is_named() {
         panic!("it is free")
     };
     let run = people.run(&["install", "a", "--wait", "0.2"]);
-    let expected = format!("`a` is being changed by process {}: asleep; it was waited for 0.2 s", std::process::id());
+    let expected = format!("`a` is in use by process {}: asleep; it was waited for 0.2 s", std::process::id());
     assert!(run.code == 3 && run.stderr.contains(&expected), "{}", run.stderr);
     // Reading needs no lock.
     assert_eq!(people.run(&["run", "a"]).code, 0);

@@ -333,7 +333,7 @@ fn stdin_variables_and_exit_codes_pass_and_secrets_do_not() {
     assert!(!said.contains("hidden") && !said.contains("/proc/"), "{said}");
     assert!(said.ends_with(&sent), "stdin is passed on as a whole");
     assert!(errors.contains("to-stderr\n") && !errors.contains("error:"), "{errors}");
-    for (name, why) in [("ABSENT", "environment variable not found"), ("LD_PRELOAD", "it belongs to")] {
+    for (name, why) in [("ABSENT", "the variable `ABSENT` is not set"), ("LD_PRELOAD", "it belongs to")] {
         let mut command = there.command(&["run", "a", "--on", "ssh:box", "--env", name]);
         let run = Run::of(command.env("LD_PRELOAD", ""));
         assert!(run.code == 2 && run.stderr.contains(why), "{}", run.stderr);
@@ -537,7 +537,7 @@ fn doctor_says_what_is_there_and_copies_nothing() {
     );
     there.stub("acp-registry", &script);
     let run = there.run(&["doctor", "--on", "ssh:box", "--json"]);
-    assert!(run.code == 3 && run.stderr.contains("has not written a JSON document"), "{}", run.stderr);
+    assert!(run.code == 3 && run.stderr.contains("is not a JSON document: "), "{}", run.stderr);
 }
 
 #[test]
@@ -581,7 +581,7 @@ fn agents_are_installed_and_updated_there() {
     there.stub("acp-registry", &script);
     assert_eq!(there.run(&["update", "--on", "ssh:box"]).stdout, "\\u{1b}[1m\n");
     let run = there.run(&["update", "--on", "ssh:box", "--json"]);
-    assert!(run.code == 3 && run.stderr.contains("has not written a JSON document"), "{}", run.stderr);
+    assert!(run.code == 3 && run.stderr.contains("is not a JSON document: "), "{}", run.stderr);
     for (answer, flags, shown) in [
         (r"\1\0\0\0\6\42\302\233\177\42\n", &["--json"][..], "\"\\u009b\\u007f\"\n"),
         (r"\1\0\0\0\5 ::x\n", &[], " \\u{3a}:x\n"),

@@ -180,7 +180,7 @@ fn a_package_of_another_version_is_not_locked() {
     agent["distribution"]["npx"] = json!({ "package": "p@1.0.1" });
     people.publish(&[agent]);
     let run = Run::of(people.command(&["install", "--lock", "x.lock", "a"]).env("PATH", people.env.path("empty")));
-    let message = "`a` is not in the lock file: `npx.package`: the package has version `1.0.1`, the agent `1.0.0`";
+    let message = "`a` cannot be in a lock file: `npx.package`: the package has version `1.0.1`, the agent `1.0.0`";
     assert!(run.code == 4 && run.stderr.contains(message), "{}", run.stderr);
     assert!(!people.env.path("x.lock").exists());
 }

@@ -25,7 +25,7 @@ pub(crate) static RULE: Rule = Rule {
     check: CheckFn::Manifest(check),
 };
 
-/// The beginnings of keys that services publish so that programs find leaked ones, with whose they are.
+/// The beginnings of keys that services publish so that programs find leaked ones, with whose they are; ordered by the first byte.
 const FORMS: &[(&str, &str)] = &[
     ("ABIA", "AWS"),
     ("ACCA", "AWS"),
@@ -221,17 +221,21 @@ fn secret(name: &str, text: &str) -> Option<String> {
             return Some(format!("the value of {} looks like a secret", quote(name)));
         }
     }
-    if !text.contains(' ') {
-        return None;
-    }
-    let lower = text.to_ascii_lowercase();
-    let behind_scheme = ["bearer ", "basic ", "token "].iter().find_map(|scheme| {
-        let at = lower.find(scheme)?;
-        text[at + scheme.len()..].split_whitespace().next()
-    });
-    behind_scheme
-        .filter(|value| is_random(value) && !is_placeholder(value))
-        .map(|_| "holds a credential of HTTP".to_owned())
+    let is_scheme_of_http = |word: &str| {
+        let end = |scheme: &str| word.get(word.len().saturating_sub(scheme.len())..);
+        ["bearer", "basic", "token"]
+            .iter()
+            .any(|scheme| end(scheme).is_some_and(|end| end.eq_ignore_ascii_case(scheme)))
+    };
+    let mut pieces = text.split(' ').filter(|piece| !piece.is_empty());
+    let mut last = pieces.next()?;
+    pieces
+        .any(|word| {
+            let head = std::mem::replace(&mut last, word);
+            is_scheme_of_http(head)
+                && word.split_whitespace().next().is_some_and(|value| is_random(value) && !is_placeholder(value))
+        })
+        .then(|| "holds a credential of HTTP".to_owned())
 }
 
 /// Whose key a text holds, by its form.
@@ -251,9 +255,10 @@ fn known(text: &str) -> Option<String> {
         // Options begin with hyphens.
         let word = word.trim_start_matches('-');
         let is_jwt = word.starts_with("eyJ") && word.split('.').filter(|part| part.len() >= 10).count() >= 2;
-        let begins = |prefix: &str| prefix.bytes().next() == word.bytes().next();
         let prefix = || {
-            let mut forms = FORMS.iter().filter(|(prefix, _)| begins(prefix));
+            let first = word.bytes().next();
+            let forms = &FORMS[FORMS.partition_point(|(prefix, _)| prefix.bytes().next() < first)..];
+            let mut forms = forms.iter().take_while(|(prefix, _)| prefix.bytes().next() == first);
             forms.find(|(prefix, _)| word.strip_prefix(prefix).is_some_and(|rest| is_key(prefix, rest)))
         };
         if is_jwt {
@@ -381,6 +386,11 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn forms_can_be_searched() {
+        assert!(FORMS.is_sorted_by_key(|(prefix, _)| prefix.bytes().next()));
+    }
+
     fn places(value: &Value) -> Vec<String> {
         let mut found = Vec::new();
         look(value, "", None, &mut found);
@@ -404,6 +414,7 @@ mod tests {
                 key.clone(),
                 format!("--key={key}"),
                 format!("Bearer {key}"),
+                format!("authorization:\nTOKEN  {key}\nmore"),
                 format!("https://h.example/a?x={key}"),
                 format!("https://h.example/{key}/a.zip"),
                 format!("{{\"a\":\"{key}\"}}"),

@@ -37,15 +37,15 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
     for node in icon.elements() {
         let name = node.tag_name().name();
         let namespace = node.tag_name().namespace();
-        let lower = name.to_ascii_lowercase();
-        let is_active = ACTIVE.contains(&lower.as_str()) && namespace.is_none_or(|namespace| namespace == SVG);
+        let is_one_of = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
+        let is_active = is_one_of(ACTIVE) && namespace.is_none_or(|namespace| namespace == SVG);
         // HTML parsers treat `a:script` as an unknown element, but `script` as an HTML element.
         let has_prefix = icon.text[icon.tag(node)].contains(':');
         if is_active || namespace.is_some_and(|namespace| [XHTML, EVENTS].contains(&namespace)) {
             report
                 .range(icon.tag(node), format!("the element {} is active content", quote(name)))
                 .help("remove the element");
-        } else if !has_prefix && !ELEMENTS.contains(&lower.as_str()) {
+        } else if !has_prefix && !is_one_of(ELEMENTS) {
             report
                 .range(icon.tag(node), format!("{} is not an element of SVG, and would be HTML in a page", quote(name)))
                 .help("remove the element");
@@ -73,11 +73,11 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
             }
             let is_link =
                 key.eq_ignore_ascii_case("href") && attribute.namespace().is_none_or(|namespace| namespace == XLINK);
-            let scheme: String =
-                attribute.value().chars().filter(|c| !c.is_whitespace() && !c.is_control()).take(11).collect();
-            if is_link
-                && ["javascript:", "vbscript:"].iter().any(|active| scheme.to_ascii_lowercase().starts_with(active))
-            {
+            let scheme = || {
+                let shown = attribute.value().chars().filter(|c| !c.is_whitespace() && !c.is_control());
+                shown.take(11).collect::<String>().to_ascii_lowercase()
+            };
+            if is_link && ["javascript:", "vbscript:"].iter().any(|active| scheme().starts_with(active)) {
                 report.range(value_range(&attribute), "the link runs code").help("remove the link");
             }
         }

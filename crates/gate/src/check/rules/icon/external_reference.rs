@@ -34,13 +34,13 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
             continue;
         }
         let name = node.tag_name().name();
-        if ["image", "feimage", "img"].contains(&name.to_ascii_lowercase().as_str()) {
+        if ["image", "feimage", "img"].iter().any(|raster| name.eq_ignore_ascii_case(raster)) {
             report.range(icon.tag(node), "a raster image has its own colours").help("draw the icon with shapes");
             continue;
         }
         for attribute in node.attributes() {
             let text = attribute.value();
-            let is_link = ["href", "src", "base"].contains(&attribute.name().to_ascii_lowercase().as_str());
+            let is_link = ["href", "src", "base"].iter().any(|link| attribute.name().eq_ignore_ascii_case(link));
             if is_link && !text.trim().is_empty() && !text.trim_start().starts_with('#') {
                 refuse(report, value_range(&attribute), text);
             } else if attribute.name() != "style" && text.contains('(') {
