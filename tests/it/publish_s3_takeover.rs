@@ -6,6 +6,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use crate::publish::changed;
 use crate::publish_reader::{dangling_from, missed_during};
@@ -52,7 +54,11 @@ fn a_bucket_with_several_indexes_is_taken_over_while_it_is_read() {
         Some((404, ..)) => None,
         other => panic!("{name}: {other:?}"),
     };
-    let look = || dangling_from(BASE, &INDEXES, &read);
+    // As in `publish_s3_reader`, the server needs pauses.
+    let look = || {
+        thread::sleep(Duration::from_millis(100));
+        dangling_from(BASE, &INDEXES, &read)
+    };
     assert_eq!(look(), [] as [String; 0]);
     // The number of writes after which the store refuses all others.
     let left = Arc::new(AtomicUsize::new(0));
