@@ -9,9 +9,9 @@ use crate::commands::leftovers;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, open};
 use crate::terminal::progress::Progress;
-use crate::terminal::signals;
 use crate::terminal::table::{bytes, total};
 use crate::terminal::ui::Ui;
+use crate::terminal::{remedy, signals};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -120,5 +120,5 @@ fn content(cache: &Cached) -> &'static str {
 pub(super) fn holdings(caches: &[Cached]) -> String {
     let parts = caches.iter().filter(|cache| cache.size > 0);
     let parts: Vec<String> = parts.map(|cache| format!("{} {}", content(cache), bytes(cache.size))).collect();
-    format!("caches hold {}; `acp-registry gc --cache` empties them", parts.join(", "))
+    remedy::complete(&format!("caches hold {}; `acp-registry gc --cache` empties them", parts.join(", ")))
 }

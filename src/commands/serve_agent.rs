@@ -76,14 +76,16 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             return Err(Failure::usage(text).help("name the variable of a token with --token, or listen on 127.0.0.1"));
         }
     };
+    let listener = std::net::TcpListener::bind(args.listen).map_err(|error| {
+        let failure = Failure::unable(format!("cannot listen on {}: {error}", args.listen));
+        failure.help("name another address with --listen, or port 0 for any that is free")
+    })?;
+    listener.set_nonblocking(true).map_err(Failure::unable)?;
     if let Some(agent) = &args.agent {
         install(agent, args, global, ui)?;
     }
     let server = async {
-        let listener = TcpListener::bind(args.listen).await.map_err(|error| {
-            let failure = Failure::unable(format!("cannot listen on {}: {error}", args.listen));
-            failure.help("name another address with --listen, or port 0 for any that is free")
-        })?;
+        let listener = TcpListener::from_std(listener).map_err(Failure::unable)?;
         let address = listener.local_addr().map_err(Failure::unable)?;
         let (sender, mut notes) = unbounded_channel::<String>();
         let options = ServeOptions {

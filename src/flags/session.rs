@@ -202,7 +202,7 @@ fn require() -> impl TypedValueParser<Value = Require> {
 /// Flags about package managers.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(crate) struct PackageArgs {
-    /// Use no cache, and leave nothing in one
+    /// Use no cache of packages, and leave nothing in one
     #[arg(long)]
     no_cache: bool,
 

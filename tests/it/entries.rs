@@ -208,6 +208,30 @@ fn what_changed_is_asked_for_and_nothing_else() {
     assert_eq!((&document["up_to_date"], &document["gone"]), (&json!(["a"]), &json!(["c"])));
 }
 
+/// Publishes agents and recalls.
+fn publish_recalls(people: &People, published: &Published, agents: &[Value], recalls: &Value) {
+    // `publish` makes the registry anew.
+    publish(people, published, agents);
+    people.env.write("r/revoked.json", json!({ "schema": 1, "revoked": recalls }).to_string());
+    assert_eq!(people.run(&["build", "--out", "out", "-q"]).code, 0);
+    for (name, bytes) in tree(&people.env.path("out")) {
+        published.set(&name, ok(bytes));
+    }
+}
+
+/// What a copy of the discovery document says about recalls may be old, and no index is read for a lock file.
+#[test]
+fn an_installation_by_a_lock_file_asks_for_recalls() {
+    let (people, published) = three();
+    assert_eq!(people.run(&["install", "a", "--no-check", "--lock", "lock"]).code, 0);
+    assert_eq!(people.run(&["uninstall", "a"]).code, 0);
+    let agents = [("a", "1.1.0"), ("b", "2.0.0")].map(|(id, version)| people.agent(id, version));
+    let recalls = json!([{ "id": "a", "versions": "1.0.0", "level": "revoked", "reason": "x", "since": "2026-01-31" }]);
+    publish_recalls(&people, &published, &agents, &recalls);
+    let run = people.run(&["install", "--no-check", "--locked", "--lock", "lock", "--refresh"]);
+    assert!(run.code == 4 && run.stderr.contains("a 1.0.0 is revoked"), "{} {}", run.code, run.stderr);
+}
+
 /// The discovery document tells whether the registry has recalled anything, and what.
 #[test]
 fn recalls_are_asked_for_only_where_there_are_new_ones() {
@@ -215,17 +239,8 @@ fn recalls_are_asked_for_only_where_there_are_new_ones() {
     assert_eq!(people.run(&["install", "a", "b", "--no-check"]).code, 0);
     assert!(!people.server.asked().contains(&"/revoked.json".to_owned()));
     let agents = [("a", "1.1.0"), ("b", "2.0.0")].map(|(id, version)| people.agent(id, version));
-    let item = json!({ "id": "a", "versions": "1.0.0", "level": "revoked", "reason": "x", "since": "2026-01-31" });
-    let write = |text: String| {
-        // `publish` makes the registry anew.
-        publish(&people, &published, &agents);
-        people.env.write("r/revoked.json", text);
-        assert_eq!(people.run(&["build", "--out", "out", "-q"]).code, 0);
-        for (name, bytes) in tree(&people.env.path("out")) {
-            published.set(&name, ok(bytes));
-        }
-    };
-    write(json!({ "schema": 1, "revoked": [item] }).to_string());
+    let write = |recalls: Value| publish_recalls(&people, &published, &agents, &recalls);
+    write(json!([{ "id": "a", "versions": "1.0.0", "level": "revoked", "reason": "x", "since": "2026-01-31" }]));
     let (paths, code, document) = asked(&people, &["update", "--refresh", "--dry-run"]);
     assert_eq!((code, &document["updates"][0]["to"]), (1, &json!("1.1.0")), "{document}");
     assert_eq!(paths.iter().filter(|path| *path == "/revoked.json").count(), 1, "{paths:?}");
@@ -233,7 +248,7 @@ fn recalls_are_asked_for_only_where_there_are_new_ones() {
     // It is known from then on, until it changes.
     let (paths, ..) = asked(&people, &["update", "b", "--refresh"]);
     assert_eq!(paths, ["/entries.json"]);
-    write(json!({ "schema": 1, "revoked": [] }).to_string());
+    write(json!([]));
     let (paths, ..) = asked(&people, &["update", "b", "--refresh"]);
     assert!(paths.contains(&"/revoked.json".to_owned()), "{paths:?}");
     assert_eq!(people.run(&["run", "a"]).code, 0);

@@ -240,7 +240,7 @@ impl PackageVersion {
             is_attested: attestations.is_some_and(|value| value.get() != "null"),
             others: match &own {
                 Bin::One(named) => {
-                    let others = commands(name, bin).into_iter().filter(|name| name != named);
+                    let others = commands(name, bin).into_iter().map(|(name, _)| name).filter(|name| name != named);
                     others.take(NAMED).collect()
                 }
                 Bin::None | Bin::Several { .. } => Vec::new(),
@@ -321,9 +321,8 @@ impl Bin {
     }
 }
 
-/// The file of a command, relative to the package. As in npm, paths cannot leave the package: `../a` is `a`.
-pub fn file_of_command(name: &str, bin: Option<&RawValue>, command: &str) -> Option<String> {
-    let (_, path) = files_of_commands(name, bin).into_iter().find(|(known, _)| *known == command)?;
+/// A path below a package. As in npm, it cannot leave the package: `../a` is `a`.
+fn below(path: &str) -> String {
     let mut parts = Vec::new();
     for part in path.split(['/', '\\']) {
         match part {
@@ -332,7 +331,7 @@ pub fn file_of_command(name: &str, bin: Option<&RawValue>, command: &str) -> Opt
             part => parts.push(part),
         }
     }
-    Some(parts.join("/"))
+    parts.join("/")
 }
 
 /// The name of a single command that the package does not name.
@@ -340,9 +339,14 @@ fn own_command(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// The names of all commands of a package, in order.
-pub fn commands(name: &str, bin: Option<&RawValue>) -> Vec<String> {
-    files_of_commands(name, bin).into_iter().map(|(name, _)| name.into_owned()).collect()
+/// All commands of a package, in order, each with its file, relative to the package.
+pub fn commands(name: &str, bin: Option<&RawValue>) -> Vec<(String, String)> {
+    files_of_commands(name, bin).into_iter().map(|(name, path)| (name.into_owned(), below(&path))).collect()
+}
+
+/// The file of a command, relative to the package.
+pub fn file_of_command(name: &str, bin: Option<&RawValue>, command: &str) -> Option<String> {
+    commands(name, bin).into_iter().find(|(known, _)| known == command).map(|(_, file)| file)
 }
 
 /// Commands with their files, in order of first occurrence. As in npm, the last of equal names counts.

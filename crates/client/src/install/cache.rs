@@ -150,7 +150,7 @@ fn has_other_names(path: &Path) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileState {
     /// Bytes.
-    size: u64,
+    pub(super) size: u64,
     /// When it was changed, in nanoseconds since 1970.
     modified: u64,
 }

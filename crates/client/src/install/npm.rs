@@ -504,7 +504,7 @@ fn choose(
     let command = match (wanted, Bin::of(name, all.bin.as_deref())) {
         (_, Bin::None) => return Err(("has no command, so npx has nothing to start".to_owned(), None)),
         (Some(wanted), _) => {
-            let names = commands(name, all.bin.as_deref());
+            let names: Vec<String> = commands(name, all.bin.as_deref()).into_iter().map(|(name, _)| name).collect();
             if !names.iter().any(|name| name == wanted) {
                 return Err((format!("has no command {}, only {}", quote(wanted), shown(&names)), only(&names)));
             }

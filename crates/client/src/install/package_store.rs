@@ -72,8 +72,8 @@ impl From<PathError> for Stop {
 impl From<FetchError> for Stop {
     fn from(error: FetchError) -> Self {
         match error.problem {
-            // npm has no limit.
-            Problem::TooLarge { .. } => Self::Failed(Error::Fetch(error)),
+            // npm has no limit, and goes to any host.
+            Problem::TooLarge { .. } | Problem::Refused(_) => Self::Failed(Error::Fetch(error)),
             _ => Self::ByNpm(error.to_string()),
         }
     }
@@ -268,6 +268,12 @@ impl StoredPackage {
     /// Whether it has a file.
     pub(super) fn has(&self, path: &str) -> bool {
         self.list.files.binary_search_by(|file| file.0.as_str().cmp(path)).is_ok()
+    }
+
+    /// How many files it has, and their bytes.
+    pub(super) fn size(&self) -> (u64, u64) {
+        let bytes = self.list.files.iter().map(|file| file.1.size).fold(0, u64::saturating_add);
+        (self.list.files.len() as u64, bytes)
     }
 
     /// Puts its files into a new directory. Returns whether all of them are as they were unpacked.

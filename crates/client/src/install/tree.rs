@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use acp_registry_archive::{Machine, Program};
+use acp_registry_archive::{self as archive, Excess, Limits, Machine, Program};
 use acp_registry_host::fs::{FileSharing, PathError, open_file};
 use acp_registry_plan::closure::{NodeMachine, NpmLock, sha512};
 use acp_registry_plan::manifest::Platform;
 use acp_registry_sources::Connection;
-use acp_registry_sources::npm::{commands, file_of_command};
+use acp_registry_sources::npm::commands;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use rayon::prelude::*;
 use ring::digest::{Context, SHA512};
@@ -71,6 +71,7 @@ struct Tree {
     packages: Vec<TreePackage>,
     stored: HashMap<Digest, StoredPackage>,
     sharing: FileSharing,
+    limits: Limits,
 }
 
 /// What is left to do for the install scripts of a tree that is made.
@@ -119,9 +120,7 @@ pub(super) async fn install(
         let name = package.name(path);
         let digest = package.integrity.as_deref().and_then(sha512);
         wanted.extend(digest.zip(package.version.as_deref()).map(|(digest, version)| (digest, (name, version))));
-        let bin = package.bin.as_deref();
-        let file = |command: String| Some((command.clone(), file_of_command(name, bin, &command)?));
-        let commands = commands(name, bin).into_iter().filter_map(file).collect();
+        let commands = commands(name, package.bin.as_deref());
         packages.push(TreePackage { path: (*path).to_owned(), digest, commands });
     }
     let store = PackageStore { directory: &cache.packages };
@@ -130,7 +129,7 @@ pub(super) async fn install(
     // Scripts write into packages, also into those of others.
     let sharing = FileSharing::new(has_scripts && kept.is_none());
     let directory = work.directory.to_owned();
-    let mut tree = Tree { directory, packages, stored: HashMap::new(), sharing };
+    let mut tree = Tree { directory, packages, stored: HashMap::new(), sharing, limits: installer.limits };
     // The files of an installation that is made again have changed, and may be those of the store.
     let mut stale = BTreeSet::new();
     if installer.distrusts_packages {
@@ -367,6 +366,7 @@ impl Tree {
     /// Puts all packages in place, those above others first. Returns those whose stored files have changed; nothing is in
     /// place then.
     fn make(&self) -> Result<BTreeSet<Digest>, Stop> {
+        self.refuse_excess()?;
         let mut levels: BTreeMap<usize, Vec<&TreePackage>> = BTreeMap::new();
         for package in &self.packages {
             levels.entry(package.path.matches("node_modules/").count()).or_default().push(package);
@@ -380,12 +380,34 @@ impl Tree {
             clear(&self.directory)?;
             return Ok(changed);
         }
-        let lacking = self.packages.iter().find(|one| one.digest.is_none() && !self.has(one, "package.json"));
+        let archives: HashMap<&str, Digest> =
+            self.packages.iter().filter_map(|one| Some((one.path.as_str(), one.digest?))).collect();
+        let lacking =
+            self.packages.iter().find(|one| one.digest.is_none() && !self.has(&archives, one, "package.json"));
         if let Some(TreePackage { path, .. }) = lacking {
             return Err(Stop::ByNpm(format!("no archive has {path}")));
         }
-        self.link_commands()?;
+        self.link_commands(&archives)?;
         Ok(changed)
+    }
+
+    /// Refuses packages that take more space together than one archive may. A list of a few kilobytes may name one package at
+    /// thousands of places.
+    fn refuse_excess(&self) -> Result<(), Stop> {
+        let (mut files, mut bytes) = (0, 0_u64);
+        for stored in self.packages.iter().filter_map(|package| self.stored.get(&package.digest?)) {
+            let (more_files, more_bytes) = stored.size();
+            (files, bytes) = (files + more_files, bytes.saturating_add(more_bytes));
+        }
+        let Limits { entries, unpacked, .. } = self.limits;
+        let excess = if bytes > unpacked {
+            Excess::Unpacked { limit: unpacked }
+        } else if files > entries {
+            Excess::Entries { limit: entries }
+        } else {
+            return Ok(());
+        };
+        Err(Stop::Failed(archive::Error::TooLarge(excess).into()))
     }
 
     /// Makes the tree whose install scripts have run anew, beside its copies. Returns whether all stored files are as they were.
@@ -413,14 +435,14 @@ impl Tree {
 
     /// Makes the links by which the commands of packages are found, as npm does: the first one of a name counts, and a file
     /// that is not there has none.
-    fn link_commands(&self) -> Result<(), Stop> {
+    fn link_commands(&self, archives: &HashMap<&str, Digest>) -> Result<(), Stop> {
         let mut seen = BTreeSet::new();
         for package in &self.packages {
             let (above, folder) = package.path.rsplit_once("node_modules/").unwrap_or(("", &package.path));
             let beside = self.directory.join(above).join("node_modules");
             for (command, file) in &package.commands {
                 let link = beside.join(".bin").join(command);
-                if command.is_empty() || !seen.insert(link.clone()) || !self.has(package, file) {
+                if command.is_empty() || !seen.insert(link.clone()) || !self.has(archives, package, file) {
                     continue;
                 }
                 make_executable(&self.directory.join(&package.path).join(file))?;
@@ -439,15 +461,11 @@ impl Tree {
     }
 
     /// Whether a package has a file, in its own archive or in that of the package that has it in its bundle.
-    fn has(&self, package: &TreePackage, file: &str) -> bool {
+    fn has(&self, archives: &HashMap<&str, Digest>, package: &TreePackage, file: &str) -> bool {
         let path = format!("{}/{file}", package.path);
-        let owner =
-            self.packages.iter().filter(|one| one.digest.is_some() && path.starts_with(&format!("{}/", one.path)));
-        let owner = owner.max_by_key(|one| one.path.len());
-        owner.is_some_and(|owner| {
-            let stored = owner.digest.and_then(|digest| self.stored.get(&digest));
-            stored.is_some_and(|stored| stored.has(&path[owner.path.len() + 1..]))
-        })
+        let mut folders = path.rmatch_indices('/').map(|(end, _)| path.split_at(end));
+        let owner = folders.find_map(|(folder, rest)| Some((archives.get(folder)?, &rest[1..])));
+        owner.is_some_and(|(digest, file)| self.stored.get(digest).is_some_and(|stored| stored.has(file)))
     }
 
     /// Writes the records that npm keeps of a tree, and the list itself.

@@ -108,6 +108,13 @@ pub async fn install(session: &Session, request: &Install, events: &Events<'_>) 
         for task in &mut tasks {
             task.terms = request.terms();
         }
+        if session.options().refresh {
+            // A lock file needs no index, but the copies of an earlier run may be older than a recall.
+            let ids: Vec<&str> = tasks.iter().map(|task| task.plan.id.as_str()).collect();
+            if let Err(error) = session.load_entries(&ids).await {
+                events(Event::Warning(&error.to_string()));
+            }
+        }
         learn_revocations(session, events).await?;
         if request.dry_run {
             return dry_run(tasks, None, session, events);

@@ -71,28 +71,27 @@ pub fn check_npm(list: &str) -> Result<(), String> {
     json::check_count(list.as_bytes()).map_err(unreadable)?;
     let NpmLock { packages } = serde_json::from_str(list).map_err(unreadable)?;
     for (path, package) in packages.iter().filter(|(path, _)| !path.is_empty()) {
-        let problem =
-            if !path.starts_with("node_modules/") || path.contains('\\') || path.split('/').any(|part| part == "..") {
-                "is not below `node_modules`"
-            } else if package.resolved.is_some() || package.link.is_some() {
-                "has an address of its own"
-            } else if !package.is_of_registry(path) {
-                "has no version of the package registry"
-            } else if !package.has_ranges() {
-                "depends on an address"
-            } else if let Some(integrity) = &package.integrity {
-                let Err(problem) = check_integrity(integrity) else { continue };
-                let place = quote(&format!("/packages/{}/integrity", path.replace('~', "~0").replace('/', "~1")));
-                return Err(format!("at {place}, {problem}"));
-            } else if package.in_bundle {
-                let mut above = npm::parents(path).filter_map(|path| packages.get(path));
-                if above.any(NpmLockPackage::is_bundle) {
-                    continue;
-                }
-                "is in the bundle of no package, and has no integrity value"
-            } else {
-                "has no integrity value"
-            };
+        let problem = if !npm::is_place(path) {
+            "is not below `node_modules`"
+        } else if package.resolved.is_some() || package.link.is_some() {
+            "has an address of its own"
+        } else if !package.is_of_registry(path) {
+            "has no version of the package registry"
+        } else if !package.has_ranges() {
+            "depends on an address"
+        } else if let Some(integrity) = &package.integrity {
+            let Err(problem) = check_integrity(integrity) else { continue };
+            let place = quote(&format!("/packages/{}/integrity", path.replace('~', "~0").replace('/', "~1")));
+            return Err(format!("at {place}, {problem}"));
+        } else if package.in_bundle {
+            let mut above = npm::parents(path).filter_map(|path| packages.get(path));
+            if above.any(NpmLockPackage::is_bundle) {
+                continue;
+            }
+            "is in the bundle of no package, and has no integrity value"
+        } else {
+            "has no integrity value"
+        };
         return Err(format!("the npm package {} {problem}", quote(path)));
     }
     Ok(())
@@ -385,6 +384,11 @@ mod tests {
             ("node_modules/a", r#"{ "integrity": "DIGEST", "link": true }"#, Some("an address")),
             ("../a", r#"{ "integrity": "DIGEST" }"#, Some("not below")),
             ("node_modules/../../a", r#"{ "integrity": "DIGEST" }"#, Some("not below")),
+            ("node_modules/a//node_modules/b", r#"{ "integrity": "DIGEST" }"#, Some("not below")),
+            ("node_modules/./node_modules/b", r#"{ "integrity": "DIGEST" }"#, Some("not below")),
+            ("node_modules/.bin/node_modules/b", r#"{ "integrity": "DIGEST" }"#, Some("not below")),
+            ("node_modules/a_node_modules/b", r#"{ "integrity": "DIGEST" }"#, Some("not below")),
+            ("node_modules/@a", r#"{ "integrity": "DIGEST" }"#, Some("not below")),
             ("node_modules/a", "7", Some("cannot be read")),
         ] {
             let found = check_npm(&list(path, package)).err();

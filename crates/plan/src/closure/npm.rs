@@ -139,6 +139,26 @@ impl NpmLockPackage {
     }
 }
 
+/// Whether a path is made of `node_modules` and names of packages, so that no other path leads to the same directory.
+pub(super) fn is_place(path: &str) -> bool {
+    let is_name =
+        |part: &str| !part.is_empty() && !part.starts_with('.') && !part.contains('\\') && part != "node_modules";
+    let mut parts = path.split('/').peekable();
+    while parts.next() == Some("node_modules") {
+        let Some(mut name) = parts.next() else { return false };
+        if name.starts_with('@') && name.len() > 1 {
+            name = parts.next().unwrap_or_default();
+        }
+        if !is_name(name) {
+            return false;
+        }
+        if parts.peek().is_none() {
+            return true;
+        }
+    }
+    false
+}
+
 /// The packages in whose folders a package is, the nearest first.
 pub(super) fn parents(path: &str) -> impl Iterator<Item = &str> {
     path.rmatch_indices("/node_modules/").map(|(end, _)| &path[..end])
@@ -256,15 +276,18 @@ impl Dependencies {
             let new = self.wanted[at].iter().filter(|(to, _)| !set.contains(to));
             waiting.extend(new.filter_map(|(to, _)| all.insert(*to).then_some(*to)));
         }
-        loop {
-            let needs_it = |from: &usize| !all.contains(from) && !gone.contains(from);
-            let is_kept = |at: &usize| !set.contains(at) && self.wanting[*at].iter().any(|(from, _)| needs_it(from));
-            let kept: Vec<usize> = all.iter().copied().filter(is_kept).collect();
-            if kept.is_empty() {
-                return all;
+        // What stays keeps what it needs.
+        let needs_it = |from: &usize| !all.contains(from) && !gone.contains(from);
+        let is_kept = |at: &usize| !set.contains(at) && self.wanting[*at].iter().any(|(from, _)| needs_it(from));
+        let mut kept: Vec<usize> = all.iter().copied().filter(is_kept).collect();
+        while let Some(at) = kept.pop() {
+            if all.remove(&at) && !gone.contains(&at) {
+                kept.extend(
+                    self.wanted[at].iter().map(|(to, _)| *to).filter(|to| all.contains(to) && !set.contains(to)),
+                );
             }
-            all.retain(|at| !kept.contains(at));
         }
+        all
     }
 }
 
