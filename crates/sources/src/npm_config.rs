@@ -14,6 +14,9 @@ use acp_registry_http::{Credentials, Secret};
 /// The variable that overrides npm's configuration.
 pub(super) const OVERRIDE: &str = "ACP_REGISTRY_NPM";
 
+/// Asks npm for its registry. npm would keep a log of each question in the person's home.
+const ASK: [&str; 5] = ["config", "get", "registry", "--no-update-notifier", "--logs-max=0"];
+
 /// Finds the npm registry, in this order: `ACP_REGISTRY_NPM`, `npm_config_registry`, the user's and the system's
 /// `.npmrc`, npm itself. Secrets are added to `credentials`.
 ///
@@ -26,7 +29,7 @@ pub fn npm_registry(surroundings: &Surroundings<'_>, credentials: &mut Credentia
     let is_overridden = surroundings.set(OVERRIDE).is_some();
     let named = configured(surroundings, &settings);
     let named = named.or_else(|| {
-        let text = (surroundings.run)("npm", &["config", "get", "registry"])?;
+        let text = (surroundings.run)("npm", &ASK)?;
         Some((text, "the answer of `npm config get registry`".to_owned()))
     });
     let (text, place) =
@@ -193,7 +196,7 @@ mod tests {
             _ => variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
         };
         let run = |program: &str, arguments: &[&str]| {
-            assert_eq!((program, arguments), ("npm", &["config", "get", "registry"][..]));
+            assert_eq!((program, arguments), ("npm", &ASK[..]));
             npm.map(ToOwned::to_owned)
         };
         let mut credentials = Credentials::default();
