@@ -315,7 +315,7 @@ fn refused(error: Error, name: &str, package: &str) -> Error {
 }
 
 /// The flags that ask npm whether it runs install scripts.
-const ASK: [&str; 5] = ["config", "get", "ignore-scripts", "--no-update-notifier", "--logs-max=0"];
+const ASK: [&str; 4] = ["config", "get", "ignore-scripts", "--no-update-notifier"];
 
 /// Whether npm is configured to run no install scripts; `None` where it does not say. A variable counts for more than the files
 /// that only npm finds.
