@@ -17,6 +17,7 @@ use sha2::{Digest as _, Sha512};
 use crate::archives::{gz, link, tar};
 use crate::authorities::Private;
 use crate::people::{People, host};
+use crate::server::redirect;
 use crate::support::{Run, wait_until};
 
 /// An `npm` that notes how it was called, installs nothing, and fails, unless it is asked for scripts: these write a file of
@@ -406,6 +407,34 @@ fn scripts_are_run_once_by_npm_and_write_into_no_other_installation() {
     let run =
         Run::of(world.command("none").env("npm_config_fetch_retries", "4").env("PATH", world.people.env.path("bin")));
     assert!(run.code == 3 && run.stderr.contains("needs npm, which is not in PATH"), "{} {}", run.code, run.stderr);
+}
+
+#[test]
+fn npm_does_not_go_where_the_program_does_not() {
+    let mut world = World::new();
+    world.add_own(&[], &json!({}));
+    world.people.answer("/npm/own/-/own-1.0.0.tgz", redirect("http://10.0.0.1/own-1.0.0.tgz"));
+    let run = Run::of(&mut world.command("data"));
+    assert!(run.code == 3 && run.stderr.contains("http://10.0.0.1/own-1.0.0.tgz"), "{} {}", run.code, run.stderr);
+    assert_eq!(world.called(), "");
+}
+
+/// A list of a few kilobytes may name one package at many places.
+#[test]
+fn a_tree_has_the_limits_of_an_archive() {
+    let mut world = World::new();
+    let names: Vec<String> = (0..5_000).map(|number| format!("package/{number}")).collect();
+    let files: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), b"x".as_slice())).collect();
+    let archive = pack(&files);
+    world.add_own(&[], &json!({})).add("node_modules/big", &archive, &json!({}));
+    for number in 0..40 {
+        let place = json!({ "name": "big", "version": "1.0.0", "integrity": sha512(&archive) });
+        world.packages.insert(format!("node_modules/p{number}"), place);
+    }
+    let run = Run::of(&mut world.command("data"));
+    assert!(run.code == 4 && run.stderr.contains("has more than 200000 entries"), "{} {}", run.code, run.stderr);
+    assert_eq!(world.called(), "", "npm has no limit");
+    assert!(!world.people.env.path("data/agents/own").exists());
 }
 
 #[test]

@@ -278,4 +278,9 @@ fn a_token_is_asked_for_and_is_not_shown() {
         let run = env.run(arguments);
         assert!(run.code == 2 && run.stderr.contains(part), "{arguments:?}: {}", run.stderr);
     }
+    // The port is taken before anything is looked for.
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let busy = other.local_addr().unwrap().to_string();
+    let run = env.run(&["serve-agent", "nobody", "--index", "index.json", "--listen", &busy]);
+    assert!(run.code == 3 && run.stderr.contains(&format!("cannot listen on {busy}")), "{}", run.stderr);
 }

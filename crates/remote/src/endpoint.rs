@@ -256,5 +256,9 @@ mod tests {
         for refused in ["ws://agents.example.com/", "http://10.0.0.1/", "wss://10.0.0.1/"] {
             assert!(matches!(new(refused), Err(EndpointError::Problem(..))), "{refused}");
         }
+        for secret in ["wss://me:secret@a.example/", "ws://a.example/acp?key=secret", "wss://10.0.0.1/?secret"] {
+            let message = new(secret).unwrap_err().to_string();
+            assert!(!message.contains("secret"), "{message}");
+        }
     }
 }
