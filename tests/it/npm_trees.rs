@@ -432,7 +432,12 @@ fn a_tree_has_the_limits_of_an_archive() {
         world.packages.insert(format!("node_modules/p{number}"), place);
     }
     let run = Run::of(&mut world.command("data"));
-    assert!(run.code == 4 && run.stderr.contains("has more than 200000 entries"), "{} {}", run.code, run.stderr);
+    assert!(
+        run.code == 4 && run.stderr.contains("the tree of its packages has more than 200000 entries"),
+        "{} {}",
+        run.code,
+        run.stderr
+    );
     assert_eq!(world.called(), "", "npm has no limit");
     assert!(!world.people.env.path("data/agents/own").exists());
 }

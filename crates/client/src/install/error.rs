@@ -137,6 +137,9 @@ pub enum Error {
     /// The archive was not unpacked.
     #[error("{}", .0.sentence())]
     Archive(#[from] archive::Error),
+    /// The packages of a list take more space together than one archive may.
+    #[error("the tree of its packages {0}")]
+    TreeTooLarge(archive::Excess),
     /// The package registry has no such version of the package.
     #[error(
         "{} has no version {version} of {}{}{}",
@@ -221,7 +224,9 @@ impl Error {
             Self::NoVersion { .. } | Self::NoPackage { .. } => InstallFailure::PackageNotFound,
             Self::HeldBack(held) if held.is_of_manifest => InstallFailure::PackageNotFound,
             Self::HeldBack(_) => InstallFailure::HeldByCooldown,
-            Self::Archive(archive::Error::Unsafe { .. } | archive::Error::TooLarge(_)) => InstallFailure::UnsafeArchive,
+            Self::Archive(archive::Error::Unsafe { .. } | archive::Error::TooLarge(_)) | Self::TreeTooLarge(_) => {
+                InstallFailure::UnsafeArchive
+            }
             Self::CmdNotFound(_) => InstallFailure::CmdNotFound,
             _ => InstallFailure::InstallFailed,
         }

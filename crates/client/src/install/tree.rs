@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use acp_registry_archive::{self as archive, Excess, Limits, Machine, Program};
+use acp_registry_archive::{Excess, Limits, Machine, Program};
 use acp_registry_host::fs::{FileSharing, PathError, open_file};
 use acp_registry_plan::closure::{NodeMachine, NpmLock, sha512};
 use acp_registry_plan::manifest::Platform;
@@ -407,7 +407,7 @@ impl Tree {
         } else {
             return Ok(());
         };
-        Err(Stop::Failed(archive::Error::TooLarge(excess).into()))
+        Err(Stop::Failed(Error::TreeTooLarge(excess)))
     }
 
     /// Makes the tree whose install scripts have run anew, beside its copies. Returns whether all stored files are as they were.
