@@ -15,7 +15,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     (options.index, options.allowed_hosts) = (index.parse()?, AllowedHosts::parse(&arguments[2..])?);
     let session = Session::open(options)?;
     let named: AgentSpec = agent.parse()?;
-    let plan = session.plan(&named, None, &session.load_index(&[&named.id]).await?.index)?;
+    let plan = session.plan(&named, None, &session.load_index(&[&named.id]).await?.index).await?;
     let version = session.install(&InstallRequest::new(plan), &|event| println!("{event:?}")).await?.version;
     let mut agent = session.start(&version)?;
     agent.stdin.write_all(INITIALIZE).await?;

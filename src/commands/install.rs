@@ -144,7 +144,8 @@ fn line(done: &InstallOutcome) -> String {
     let receipt = &done.version.receipt;
     let (id, version) = (&receipt.id, &receipt.version);
     if done.is_repaired && done.replaces.is_none() {
-        let program = receipt.interpreter.as_ref().map(|interpreter| interpreter.program.display().to_string());
+        let program = receipt.interpreter.as_ref().and_then(|interpreter| interpreter.program.as_ref());
+        let program = program.map(|program| program.display().to_string());
         let program = program.as_deref().map(printable).unwrap_or_default();
         return format!("repaired {id} {version}, which is started by {program} from now on\n");
     }

@@ -136,6 +136,12 @@ fn a_registry_publishes_the_list_that_it_keeps_and_clients_install_it() {
     let lock: toml::Table = people.env.read("x.lock").parse().unwrap();
     assert_eq!(lock["agents"]["own"]["npx"]["packages"].as_str(), Some(list.as_str()));
     assert_eq!(called(&people), "");
+    // Also where an earlier file has another list of the same version.
+    let locked = people.env.read("x.lock");
+    people.env.write("x.lock", locked.replace("lockfileVersion", "requires\\\": true, \\\"lockfileVersion"));
+    assert_ne!(people.env.read("x.lock"), locked);
+    install("again", &["--lock", "x.lock"]);
+    assert_eq!(people.env.read("x.lock"), locked);
     // So does the whole index, which `list` reads.
     fs::remove_dir_all(people.env.path("home")).unwrap();
     assert_eq!(people.run(&["list"]).code, 0);
@@ -542,4 +548,97 @@ fn bump_has_the_list_of_a_new_version_made_and_says_what_is_new() {
     assert!(run.stderr.contains(warning), "{}", run.stderr);
     let run = people.env.run(&["--registry-dir", "r", "validate"]);
     assert!(run.code == 1 && run.stdout.contains("closure/unusable"), "{}", run.stdout);
+}
+
+#[test]
+fn a_plan_knows_the_list_before_anything_is_installed() {
+    let people = people();
+    registry(&people.env, Some(&list("1.0.0", &json!({}))));
+    build(&people.env, "tree");
+    serve(&people, &people.env.path("tree"));
+    let run = |arguments: &[&str]| {
+        let run = with_npm(&people, people.command(arguments).arg("--json"));
+        assert_eq!(run.code, 0, "{arguments:?} {}", run.stderr);
+        serde_json::from_str::<Value>(&run.stdout).unwrap()
+    };
+    let planned = run(&["resolve", "own"]);
+    let dry = run(&["install", "own", "--dry-run"]);
+    let installed = run(&["install", "own", "--no-check"]);
+    assert_eq!((&planned["installed"], &dry["agents"][0]["installed"]), (&json!(false), &json!(false)));
+    for answer in
+        [&planned, &dry["agents"][0], &run(&["resolve", "own"]), &run(&["install", "own", "--dry-run"])["agents"][0]]
+    {
+        assert_eq!(answer["install_dir"], installed["install_dir"], "{answer}");
+    }
+    assert_eq!((&planned["verified"], &installed["verified"]), (&json!("npm"), &json!("npm")));
+    assert_eq!(run(&["resolve", "own"])["program"], installed["program"]);
+    assert_eq!(run(&["update", "--no-check"])["up_to_date"], json!(["own"]));
+    // The same packages, which the registry starts in another way now.
+    people.env.write("r/own/agent.json", manifest("1.0.0").replace("own@1.0.0\"", "own@1.0.0\",\"args\":[\"--acp\"]"));
+    build(&people.env, "next");
+    serve(&people, &people.env.path("next"));
+    assert_eq!(run(&["update", "--refresh", "--no-check"])["repaired"], json!(["own"]));
+    let which = run(&["which", "own"]);
+    assert_eq!((&which["args"][1], &which["install_dir"]), (&json!("--acp"), &installed["install_dir"]), "{which}");
+}
+
+/// A machine with these of the stand-ins for npm and Node.js, and no other programs.
+fn keep_only(people: &People, programs: &[&str]) -> PathBuf {
+    let folder = people.env.path("only");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir(&folder).unwrap();
+    for name in programs {
+        fs::copy(people.env.path("bin").join(name), folder.join(name)).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn an_agent_whose_packages_are_listed_is_installed_without_npm_and_without_node() {
+    let people = people();
+    let starts = format!("case $1 in --version) echo v24.0.0 ;; *) exec {} ok ;; esac", fake_agent().display());
+    people.env.write_program("bin/node", &format!("#!/bin/sh\n{starts}\n"));
+    registry(&people.env, Some(&list("1.0.0", &json!({}))));
+    build(&people.env, "tree");
+    serve(&people, &people.env.path("tree"));
+    let folder = keep_only(&people, &[]);
+    let command = |arguments: &[&str], more: &[(&str, String)]| {
+        let mut command = people.command(arguments);
+        command.env("PATH", &folder).env("ACP_REGISTRY_PATH", &folder);
+        Run::of(command.envs(more.iter().map(|(name, value)| (name, value))))
+    };
+    let registry = [("ACP_REGISTRY_NPM", people.server.url("/npm/"))];
+    let parse = |run: &Run| serde_json::from_str::<Value>(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr));
+
+    // Only npm would know its registry.
+    let run = command(&["install", "own"], &[]);
+    let why =
+        "node is not in PATH, and is needed: no npm registry is known: neither Node.js with npm nor ACP_REGISTRY_NPM";
+    assert!(run.code == 3 && run.stderr.contains(why), "{}", run.stderr);
+    assert_eq!(command(&["resolve", "own"], &registry).code, 0);
+    let run = command(&["install", "own", "--json"], &registry);
+    let installed = parse(&run);
+    assert_eq!((run.code, &installed["installed"]), (0, &json!(true)), "{}", run.stderr);
+    assert_eq!((&installed["program"], &installed["answers"]), (&Value::Null, &json!(false)), "{installed}");
+    assert!(run.stderr.contains("own is installed, but does not answer: `node` is not in PATH"), "{}", run.stderr);
+    let listed = parse(&command(&["list", "--installed", "--json"], &[]));
+    assert_eq!((&listed["agents"][0]["id"], &listed["errors"]), (&json!("own"), &json!([])), "{listed}");
+    for arguments in [&["which", "own"], &["run", "own"]] {
+        let run = command(arguments, &[]);
+        assert!(run.code == 3 && run.stderr.contains("own needs node, which is not in PATH\n"), "{}", run.stderr);
+    }
+    let run = command(&["doctor", "own"], &[]);
+    assert!(run.code == 1 && run.stdout.contains("it needs `node`, which is not in PATH\n"), "{}", run.stdout);
+
+    // Node.js alone starts it, and is remembered.
+    keep_only(&people, &["node"]);
+    let run = command(&["doctor", "own"], &[]);
+    let now = format!("`1.0.0` is started by {}\n", folder.join("node").display());
+    assert!(run.code == 0 && run.stdout.contains(&now), "{}", run.stdout);
+    assert_eq!(command(&["doctor", "own", "--fix"], &[]).code, 0);
+    let which =
+        people.command(&["which", "own", "--json"]).env("PATH", "").env("ACP_REGISTRY_PATH", "").output().unwrap();
+    let which: Value = serde_json::from_slice(&which.stdout).unwrap();
+    assert_eq!(which["program"], json!(folder.join("node")), "{which}");
+    assert_eq!(called(&people), "");
 }

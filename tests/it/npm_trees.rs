@@ -406,7 +406,8 @@ fn scripts_are_run_once_by_npm_and_write_into_no_other_installation() {
     fs::remove_file(world.people.env.path("bin/npm")).unwrap();
     let run =
         Run::of(world.command("none").env("npm_config_fetch_retries", "4").env("PATH", world.people.env.path("bin")));
-    assert!(run.code == 3 && run.stderr.contains("needs npm, which is not in PATH"), "{} {}", run.code, run.stderr);
+    let needed = "npm is not in PATH, and is needed: its packages have install scripts\nhelp: install Node.js with npm";
+    assert!(run.code == 3 && run.stderr.contains(needed), "{} {}", run.code, run.stderr);
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn store_failures() -> Vec<Failure> {
     let install = |error| Error::Install { id: text(), error };
     let (id, version, message) = (text(), text(), text());
     let errors = vec![
-        install(install::Error::MissingRuntime { program: "npm", remedy: resolve::NODE }),
+        install(install::Error::MissingRuntime { program: "npm", why: Some(text()), remedy: resolve::NODE }),
         install(install::Error::NeedsBuild { package: text(), built: None }),
         install(install::Error::NoLoader { cmd: text(), loader: text() }),
         install(install::Error::Cutoff { day: text() }),

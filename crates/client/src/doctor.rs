@@ -428,9 +428,10 @@ fn remarks(version: &Version, environment: &Environment, examined: &mut Diagnose
         && let Ok(start) = version.find_start(|| environment.clone())
     {
         let now = start.program.display().to_string();
-        let gone = if interpreter.program.is_file() { "" } else { ", which is gone" };
-        let message =
-            format!("{shown} is started by {}, no longer by {}{gone}", printable(&now), recorded(interpreter));
+        let is_there = interpreter.program.as_ref().is_none_or(|program| program.is_file());
+        let gone = if is_there { "" } else { ", which is gone" };
+        let recorded = recorded(interpreter).map(|known| format!(", no longer by {known}{gone}")).unwrap_or_default();
+        let message = format!("{shown} is started by {}{recorded}", printable(&now));
         examined.add(Diagnosis::warning("runtime", message, "`acp-registry doctor --fix` keeps that in its receipt"));
     } else if let Some(shortfall) = receipt.interpreter.as_ref().and_then(Interpreter::shortfall) {
         let help = format!("{}: the next start uses it", newer(&shortfall));
@@ -451,16 +452,17 @@ fn interpreter(version: &Version, environment: &Environment, help: &str) -> Opti
         return Some(("runtime", "the Python that it was installed with is gone".to_owned(), help.to_owned()));
     }
     let missing = version.find_start(|| environment.clone()).err()?;
-    let recorded = version.receipt.interpreter.as_ref().map(recorded).unwrap_or_default();
-    let message = format!("it needs {}, which is not in PATH any more: it was {recorded}", quote(&missing));
+    let recorded = version.receipt.interpreter.as_ref().and_then(recorded);
+    let known = recorded.map(|known| format!(" any more: it was {known}")).unwrap_or_default();
+    let message = format!("it needs {}, which is not in PATH{known}", quote(&missing));
     let help = if missing == "node" { NODE.to_owned() } else { format!("install {}", name(&missing)) };
     Some(("runtime", message, help))
 }
 
-/// The interpreter that a receipt names, with its version.
-fn recorded(interpreter: &Interpreter) -> String {
+/// The interpreter that a receipt names, if it was there, with its version.
+fn recorded(interpreter: &Interpreter) -> Option<String> {
     let version = interpreter.version.as_deref().map(|version| format!(" ({})", name(version))).unwrap_or_default();
-    format!("{}{version}", printable(&interpreter.program.display().to_string()))
+    Some(format!("{}{version}", printable(&interpreter.program.as_ref()?.display().to_string())))
 }
 
 fn damages(version: &Version, help: &str) -> Option<CheckProblem> {
@@ -591,7 +593,7 @@ pub async fn speak(
     drop(mark);
     let interpreter = version.receipt.interpreter.as_ref();
     // Another one may have started it.
-    let own = interpreter.filter(|interpreter| interpreter.program.as_os_str() == launch.program);
+    let own = interpreter.filter(|interpreter| interpreter.program.as_ref().is_some_and(|own| *own == launch.program));
     if let Some(shortfall) = own.and_then(Interpreter::shortfall) {
         outcome.blame_runtime(&shortfall.to_string());
     }

@@ -192,6 +192,14 @@ impl Offer {
         versions.versions.iter().filter_map(offer).collect()
     }
 
+    /// Whether its npm package is installed without npm: all packages are known, and this system makes trees of them.
+    fn needs_no_npm(&self, host: &Host) -> bool {
+        let makes_trees = host.platform.is_some_and(|platform| platform.os() != "windows");
+        let is_known =
+            |(kind, expected): &(String, Expected)| *kind == *Kind::Npx.as_str() && expected.packages.is_some();
+        makes_trees && self.expected.iter().any(is_known)
+    }
+
     /// The same packages in another version, with the command and the arguments of this one. Archives are left out,
     /// since their addresses are for one version, and so is the day of `exclude_newer`.
     fn in_version(&self, version: &str) -> Self {
@@ -645,6 +653,7 @@ impl PlanOptions {
 ///
 /// If no kind is asked for, an archive for the platform comes first, then `npx`, then `uvx`, each only if the programs
 /// that it needs are installed. On machines without the usual loader for Linux programs, packages come before archives.
+/// Where none is left, an `npx` package whose packages are all known is installed without npm.
 ///
 /// # Errors
 /// [`Error`].
@@ -671,7 +680,10 @@ pub fn resolve(offers: &[Offer], wanted: &PlanOptions, host: &Host) -> Result<Pl
     }
     let lacks = |kind: Kind| host.lacks(kind).map(|(program, remedy)| (kind, program, remedy));
     let lacking = made.iter().filter_map(|(kind, _)| lacks(*kind)).collect();
-    let Some((kind, source)) = made.into_iter().find(|(kind, _)| host.lacks(*kind).is_none()) else {
+    let ready = made.iter().find(|(kind, _)| lacks(*kind).is_none());
+    // What nothing here could start can be installed all the same.
+    let ready = ready.or_else(|| made.iter().find(|(kind, _)| *kind == Kind::Npx && offer.needs_no_npm(host)));
+    let Some((kind, source)) = ready.cloned() else {
         return Err(Error::MissingRuntime { id: id.to_string(), lacking });
     };
     let is_bad = |(name, value): &&(String, String)| env_name::problem_with_value(name, value).is_some();
@@ -816,6 +828,20 @@ mod tests {
         assert_eq!(choose(&Host { has_npm: false, ..arm.clone() }), "1.2.0 p[x]==1.2.0");
         assert_eq!(choose(&Host { emulated: Some(Platform::DarwinX8664), ..arm }), "1.2.0 https://h/d");
         assert_eq!(choose(&Host { platform: None, ..host() }), "1.2.0 p@1.2.0");
+    }
+
+    #[test]
+    fn known_packages_are_installed_without_npm_where_nothing_else_is_left() {
+        let mut offers = agent(&json!({ "npx": { "package": "p@1.2.0" }, "uvx": { "package": "p==1.2.0" } }));
+        let plain = wanted(None, None, None);
+        let without_npm = Host { has_npm: false, ..host() };
+        let bare = Host { has_uv: false, ..without_npm.clone() };
+        assert!(name(&offers, &plain, &bare).is_err());
+        offers[0].expected = vec![("npx".into(), Expected { packages: Some("{}".into()), ..Expected::default() })];
+        assert_eq!(name(&offers, &plain, &bare).unwrap(), "1.2.0 p@1.2.0");
+        assert_eq!(name(&offers, &plain, &without_npm).unwrap(), "1.2.0 p==1.2.0");
+        let windows = Host { platform: Some(Platform::WindowsX8664), ..bare };
+        assert_eq!(name(&offers, &plain, &windows).unwrap_err(), "`a` needs npm or uv, which are not in PATH");
     }
 
     #[test]

@@ -237,7 +237,7 @@ export interface ListAgent {
   distribution?: Kind;
   /** The platform that it is for, such as `linux-x86_64`; null where that is not known. */
   platform?: string | null;
-  /** Absolute path of the program to start; null where only the installation will show it. */
+  /** Absolute path of the program to start; null where only the installation will show it, or what starts the agent is not there yet. */
   program?: string | null;
   /** The arguments of the program. */
   args?: string[];
@@ -442,7 +442,7 @@ export interface ResolveDocument {
   distribution: Kind;
   /** The platform that it is for, such as `linux-x86_64`; null where that is not known. */
   platform: string | null;
-  /** Absolute path of the program to start; null where only the installation will show it. */
+  /** Absolute path of the program to start; null where only the installation will show it, or what starts the agent is not there yet. */
   program: string | null;
   /** The arguments of the program. */
   args: string[];
@@ -571,7 +571,7 @@ export interface InstallDocument {
   distribution?: Kind;
   /** The platform that it is for, such as `linux-x86_64`; null where that is not known. */
   platform?: string | null;
-  /** Absolute path of the program to start; null where only the installation will show it. */
+  /** Absolute path of the program to start; null where only the installation will show it, or what starts the agent is not there yet. */
   program?: string | null;
   /** The arguments of the program. */
   args?: string[];
@@ -628,7 +628,7 @@ export interface InstallAgent {
   distribution: Kind;
   /** The platform that it is for, such as `linux-x86_64`; null where that is not known. */
   platform: string | null;
-  /** Absolute path of the program to start; null where only the installation will show it. */
+  /** Absolute path of the program to start; null where only the installation will show it, or what starts the agent is not there yet. */
   program: string | null;
   /** The arguments of the program. */
   args: string[];
@@ -733,7 +733,7 @@ export interface UpdateUpdateLaunch {
   distribution: Kind;
   /** The platform that it is for, such as `linux-x86_64`; null where that is not known. */
   platform: string | null;
-  /** Absolute path of the program to start; null where only the installation will show it. */
+  /** Absolute path of the program to start; null where only the installation will show it, or what starts the agent is not there yet. */
   program: string | null;
   /** The arguments of the program. */
   args: string[];

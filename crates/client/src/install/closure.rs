@@ -43,7 +43,7 @@ impl Installer {
 
     async fn npm_closure(&self, package: &str, directory: &Path, temporary: &Path) -> Result<Closure, Error> {
         let (name, version) = npm::exact(package)?;
-        let program = npm::find(self, "npm")?;
+        let program = npm::find(self, "npm", None)?;
         write(&directory.join("package.json"), &npm::manifest(&name, &version, true, []))?;
         let flags = [
             "--package-lock=true", "--package-lock-only", "--omit-lockfile-registry-resolved", "--ignore-scripts",

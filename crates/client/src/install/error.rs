@@ -40,10 +40,12 @@ pub enum Error {
         day: String,
     },
     /// A program that is needed is not there.
-    #[error("{program} is not in PATH")]
+    #[error("{program} is not in PATH{}", why.as_ref().map(|why| format!(", and is needed: {why}")).unwrap_or_default())]
     MissingRuntime {
         /// Its name.
         program: &'static str,
+        /// Why it is needed, where that is not plain. Printable.
+        why: Option<String>,
         /// What to do.
         remedy: &'static str,
     },

@@ -108,17 +108,19 @@ impl Start {
     pub(crate) fn new(
         source: &Source,
         program: PathBuf,
-        interpreter: Option<&Interpreter>,
+        interpreter: Option<(&Interpreter, PathBuf)>,
         beside: Vec<PathBuf>,
     ) -> Self {
         let (args, env) = (source.arguments().iter().cloned(), source.variables().to_vec());
-        let Some(interpreter) = interpreter else { return Self { program, args: args.collect(), env, beside } };
+        let Some((interpreter, runtime)) = interpreter else {
+            return Self { program, args: args.collect(), env, beside };
+        };
         let file = program.to_string_lossy().into_owned();
         Self {
             args: interpreter.flags.iter().cloned().chain([file]).chain(args).collect(),
             env,
-            beside: interpreter.program.parent().map(Path::to_owned).into_iter().chain(beside).collect(),
-            program: interpreter.program.clone(),
+            beside: runtime.parent().map(Path::to_owned).into_iter().chain(beside).collect(),
+            program: runtime,
         }
     }
 
@@ -284,11 +286,14 @@ impl Placed {
     /// How the agent is started that was installed from `source` into `directory`.
     ///
     /// # Errors
-    /// [`PathError`] when its files cannot be read.
+    /// [`PathError`] when its files cannot be read, or its interpreter is not there.
     pub fn start(&self, source: &Source, directory: &Path) -> Result<Start, PathError> {
         let real = |path: &Path| path.canonicalize().map_err(PathError::at(path));
         let beside = beside(source.kind(), &real(&self.program)?, &real(directory)?);
-        Ok(Start::new(source, self.program.clone(), self.interpreter.as_ref(), beside))
+        let absent = |name: &str| PathError::at(Path::new(name))(std::io::ErrorKind::NotFound.into());
+        let found = |one: &Interpreter| one.program.clone().ok_or_else(|| absent(&one.name));
+        let runtime = self.interpreter.as_ref().map(|one| Ok::<_, PathError>((one, found(one)?))).transpose()?;
+        Ok(Start::new(source, self.program.clone(), runtime, beside))
     }
 }
 

@@ -54,9 +54,13 @@ impl fmt::Display for Shortfall {
 pub struct Interpreter {
     /// Its name, by which it is found again when it has moved.
     pub name: String,
-    /// Where it was when the agent was installed.
-    #[serde(serialize_with = "acp_registry_plan::json::path")]
-    pub program: PathBuf,
+    /// Where it was when the agent was installed; `None` where it was not there, and has to be before the agent starts.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "acp_registry_plan::json::optional_path"
+    )]
+    pub program: Option<PathBuf>,
     /// Its flags, which come before the program's file.
     pub flags: Vec<String>,
     /// The version that it printed when the agent was installed.
@@ -70,24 +74,25 @@ pub struct Interpreter {
 impl Interpreter {
     /// The shell `sh`.
     pub(super) fn shell(program: PathBuf) -> Self {
-        Self { name: "sh".to_owned(), program, flags: Vec::new(), version: None, wanted: None }
+        Self { name: "sh".to_owned(), program: Some(program), flags: Vec::new(), version: None, wanted: None }
     }
 
-    /// The first Node.js of an environment whose version meets a range, or else `first`, with its version.
+    /// The first Node.js of an environment whose version meets a range, or else `first`, with its version, if it is there.
     pub(super) fn node(
         environment: &Environment,
-        (first, version): (PathBuf, Option<String>),
+        first: Option<(PathBuf, Option<String>)>,
         range: Option<&str>,
         flags: Vec<String>,
     ) -> Self {
         let wanted = range.filter(|range| is_met(range, "0.0.0") == Some(false)).map(ToOwned::to_owned);
-        let mut node = Self { name: "node".to_owned(), program: first, flags, version, wanted };
+        let (program, version) = first.map_or((None, None), |(program, version)| (Some(program), version));
+        let mut node = Self { name: "node".to_owned(), program, flags, version, wanted };
         if let Some(Shortfall { wanted, .. }) = node.shortfall()
-            && let Some((better, version)) = better_node(environment, &node.program, &wanted)
+            && let Some((better, version)) = better_node(environment, node.program.as_deref(), &wanted)
         {
-            (node.program, node.version) = (better, Some(version));
+            (node.program, node.version) = (Some(better), Some(version));
         }
-        node.program = lasting(node.program, node.version.as_deref(), environment);
+        node.program = node.program.map(|program| lasting(program, node.version.as_deref(), environment));
         node
     }
 
@@ -96,20 +101,20 @@ impl Interpreter {
     pub fn shortfall(&self) -> Option<Shortfall> {
         let (wanted, found) = self.wanted.clone().zip(self.version.clone())?;
         let is_short = is_met(&wanted, &found) == Some(false);
-        is_short.then(|| Shortfall { runtime: "Node.js", wanted, found, place: Some(self.program.clone()) })
+        is_short.then(|| Shortfall { runtime: "Node.js", wanted, found, place: self.program.clone() })
     }
 
     /// The interpreter that starts the agent now: this one, or another one of the environment if this one is gone, or falls
     /// short and the other does not. The error is the name of the missing interpreter.
     pub(crate) fn find(&self, environment: impl FnOnce() -> Environment) -> Result<PathBuf, String> {
-        let kept = || self.program.is_file().then(|| self.program.clone());
+        let kept = || self.program.clone().filter(|program| program.is_file());
         if self.shortfall().is_none()
             && let Some(program) = kept()
         {
             return Ok(program);
         }
         let environment = environment();
-        let better = self.wanted.as_ref().and_then(|wanted| better_node(&environment, &self.program, wanted));
+        let better = self.wanted.as_ref().and_then(|wanted| better_node(&environment, self.program.as_deref(), wanted));
         let program = better.map(|(program, _)| program).or_else(kept).or_else(|| environment.find(&self.name));
         program.ok_or_else(|| self.name.clone())
     }
@@ -119,22 +124,23 @@ impl Interpreter {
     pub(crate) fn follow(&mut self, environment: &Environment) -> bool {
         let was_short = self.shortfall().is_some();
         let Ok(program) = self.find(|| environment.clone()) else { return false };
-        if program == self.program && !was_short {
+        if self.program.as_ref() == Some(&program) && !was_short {
             return false;
         }
         let version = node_version(&program);
-        let before = std::mem::replace(self, Self { program, version, ..self.clone() });
+        let before = std::mem::replace(self, Self { program: Some(program), version, ..self.clone() });
         before.program != self.program || was_short != self.shortfall().is_some()
     }
 }
 
 /// The first Node.js whose version meets the range, and that version: `known`, or one of the environment.
-fn better_node(environment: &Environment, known: &Path, range: &str) -> Option<(PathBuf, String)> {
-    let mut others: Vec<PathBuf> = environment.find_all("node").filter(|path| path != known).collect();
+fn better_node(environment: &Environment, known: Option<&Path>, range: &str) -> Option<(PathBuf, String)> {
+    let mut others: Vec<PathBuf> = environment.find_all("node").filter(|path| Some(path.as_path()) != known).collect();
     let mut seen = std::collections::HashSet::new();
     others.retain(|path| seen.insert(path.clone()));
     // The receipt may be from another user, and name any program.
-    let mut all = is_own_node(known).then(|| known.to_owned()).into_iter().chain(others.into_iter().take(CANDIDATES));
+    let own = known.filter(|known| is_own_node(known)).map(Path::to_owned);
+    let mut all = own.into_iter().chain(others.into_iter().take(CANDIDATES));
     all.find_map(|path| {
         let version = node_version(&path).filter(|version| is_met(range, version) == Some(true))?;
         Some((path, version))
@@ -332,7 +338,7 @@ mod tests {
             let _ = fs::remove_file(&program);
             fs::write(&program, "#!/bin/sh\n: > asked\necho v20.0.0\n").unwrap();
             fs::set_permissions(&program, Permissions::from_mode(mode)).unwrap();
-            assert_eq!(better_node(&nowhere, &program, ">=20").is_some(), is_asked, "{name} {mode:o}");
+            assert_eq!(better_node(&nowhere, Some(&program), ">=20").is_some(), is_asked, "{name} {mode:o}");
             assert_eq!(fs::remove_file(marker).is_ok(), is_asked, "{name} {mode:o}");
         }
     }

@@ -57,16 +57,18 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     // Node.js reads other bytes as U+FFFD, and npm would install into another directory.
     let Some(prefix) = directory.to_str() else { return Err(Error::NotUnicode(directory.to_owned())) };
     let (name, version) = exact(package)?;
-    let node = find(installer, "node")?;
+    let node = installer.environment.find("node");
     let cache = installer.open_cache();
     let (first, kept) = (node.clone(), cache.as_ref().map(|cache| cache.node.clone()));
-    let node_answer = spawn_blocking(move || match kept {
-        Some(kept) => kept_node_version(&first, &kept),
-        None => node_version(&first),
+    let node_answer = spawn_blocking(move || match (first?, kept) {
+        (first, Some(kept)) => Some((first.clone(), kept_node_version(&first, &kept))),
+        (first, None) => Some((first.clone(), node_version(&first))),
     });
-    let npm = || {
+    let npm = |why: Option<&str>| {
+        // npm is started by it.
+        let program = find(installer, "node", why).and_then(|_| find(installer, "npm", why))?;
         let environment = installer.npm_environment(cache.as_ref());
-        Ok::<_, Error>(Tool::new(work, "npm", find(installer, "npm")?, environment, installer.registries.npm(&name)))
+        Ok::<_, Error>(Tool::new(work, "npm", program, environment, installer.registries.npm(&name)))
     };
     let approval = work.approval((&name, &version));
     // npm 12 runs only the install scripts that this file allows.
@@ -74,7 +76,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     write(&directory.join("package.json"), &manifest(&name, &version, installer.vouches, approved))?;
     // Install scripts run, so that all bytes must be known before.
     let own_list = if work.expected.packages.is_none() && (installer.inquiry.is_some() || installer.requires_digest) {
-        Some(list(work, wanted, (&name, &version), &npm()?).await?)
+        Some(list(work, wanted, (&name, &version), &npm(None)?).await?)
     } else {
         None
     };
@@ -84,7 +86,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
         None => None,
     };
     let ignores = async {
-        match npm() {
+        match npm(None) {
             Ok(npm) => ignores_scripts(installer, &npm).await == Some(true),
             Err(_) => false,
         }
@@ -108,14 +110,16 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
         Ok(Scripts::ToRun(scripts)) => {
             to_keep = Some(scripts);
             are_ignored = Some(false);
-            let ran = run_scripts(work, prefix, approval.as_ref(), &npm()?).await;
+            let npm = npm(Some("its packages have install scripts"))?;
+            let ran = run_scripts(work, prefix, approval.as_ref(), &npm).await;
             ran.map_err(|error| refused(error, &name, package))?
         }
         Err(Stop::Failed(error)) => return Err(error),
         Err(Stop::ByNpm(reason)) => {
             tracing::debug!("npm installs {package}: {reason}");
             tree::clear(directory)?;
-            install_by_npm(work, package, (&name, &version), (list, approval.as_ref()), prefix, &npm()?).await?
+            let npm = npm(list.map(|_| printable(&reason)).as_deref())?;
+            install_by_npm(work, package, (&name, &version), (list, approval.as_ref()), prefix, &npm).await?
         }
     };
     let no_command = |problem| Error::NoCommand { package: package.to_owned(), problem, suggestion: None };
@@ -145,8 +149,11 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
         None
     };
     let listed = listed.filter(|listed| !listed.is_empty());
-    if listed.is_some() && are_ignored.is_none() {
-        are_ignored = ignores_scripts(installer, &npm()?).await;
+    if listed.is_some()
+        && are_ignored.is_none()
+        && let Ok(npm) = npm(None)
+    {
+        are_ignored = ignores_scripts(installer, &npm).await;
     }
     let scripts_not_run = match listed {
         Some(packages) if are_ignored == Some(true) => {
@@ -175,7 +182,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
             let range = own.node();
             let environment = installer.environment.clone();
             let failed = |error| PathError::at(directory)(std::io::Error::other(error));
-            let first = (node, node_answer.await.map_err(failed)?);
+            let first = node_answer.await.map_err(failed)?;
             let node = spawn_blocking(move || Interpreter::node(&environment, first, range.as_deref(), flags)).await;
             Some(node.map_err(failed)?)
         }
@@ -331,7 +338,7 @@ impl Installer {
     /// Whether npm would run install scripts now, as far as its configuration goes. Temporary files are made below
     /// `temporary`.
     pub(crate) async fn runs_scripts(&self, temporary: &Path) -> bool {
-        let Ok(program) = find(self, "npm") else { return false };
+        let Ok(program) = find(self, "npm", None) else { return false };
         let expected = Expected::default();
         let work =
             InstallJob { installer: self, expected: &expected, directory: temporary, temporary, progress: &|_| () };
@@ -353,11 +360,13 @@ pub(super) fn exact(package: &str) -> Result<(String, String), Error> {
     }
 }
 
-pub(super) fn find(installer: &Installer, program: &'static str) -> Result<PathBuf, Error> {
-    installer
-        .environment
-        .find(program)
-        .ok_or(Error::MissingRuntime { program, remedy: acp_registry_plan::resolve::NODE })
+/// Finds `npm`, or the `node` that starts it. `why` says why it is needed, where that is not plain.
+pub(super) fn find(installer: &Installer, program: &'static str, why: Option<&str>) -> Result<PathBuf, Error> {
+    installer.environment.find(program).ok_or_else(|| Error::MissingRuntime {
+        program,
+        why: why.map(ToOwned::to_owned),
+        remedy: acp_registry_plan::resolve::NODE,
+    })
 }
 
 /// Why a system without a shell does not start a command's file.

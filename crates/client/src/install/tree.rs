@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use acp_registry_archive::{Excess, Limits, Machine, Program};
 use acp_registry_host::fs::{FileSharing, PathError, open_file};
+use acp_registry_host::host::lacks_glibc;
 use acp_registry_plan::closure::{NodeMachine, NpmLock, sha512};
 use acp_registry_plan::manifest::Platform;
 use acp_registry_sources::Connection;
@@ -148,8 +149,9 @@ pub(super) async fn install(
             }
             let open = connection.0.clone();
             let connection = spawn_blocking(move || open()).await.ok().flatten();
-            let registry = connection.as_ref().and_then(|one| Some((one, one.sources.npm.as_ref()?)));
-            let (connection, registry) = registry.ok_or_else(|| by_npm("no registry of npm is known"))?;
+            let connection = connection.as_ref().ok_or_else(|| by_npm("npm is to fetch them"))?;
+            let unknown = || connection.unknown.iter().map(ToString::to_string).collect();
+            let registry = connection.sources.npm.as_ref().ok_or_else(|| Stop::ByNpm(unknown()))?;
             let archives = missing.into_iter().map(|(digest, (name, version))| {
                 let url = registry.tarball(name, version).ok_or_else(|| by_npm("it is no address"))?;
                 Ok(Wanted { digest: *digest, url, is_stale: stale.contains(digest) })
@@ -345,7 +347,7 @@ fn machine(platform: Platform, node: Option<&Path>) -> NodeMachine {
     let mut machine = NodeMachine {
         os,
         cpu: if platform.as_str().ends_with("aarch64") { "arm64" } else { "x64" },
-        libc: (os == "linux").then_some("glibc"),
+        libc: (os == "linux").then_some(if node.is_none() && lacks_glibc() { "musl" } else { "glibc" }),
     };
     if let Some(Ok(Program::Elf { machine: found, interpreter, .. })) =
         node.map(|node| open_file(node).map(Program::examine))

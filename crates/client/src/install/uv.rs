@@ -292,10 +292,11 @@ pub(super) fn exact(package: &str) -> Result<String, Error> {
 }
 
 pub(super) fn find(installer: &Installer) -> Result<PathBuf, Error> {
-    installer
-        .environment
-        .find("uv")
-        .ok_or(Error::MissingRuntime { program: "uv", remedy: acp_registry_plan::resolve::UV })
+    installer.environment.find("uv").ok_or(Error::MissingRuntime {
+        program: "uv",
+        why: None,
+        remedy: acp_registry_plan::resolve::UV,
+    })
 }
 
 /// The commands of the package itself, from its own records: the environment has those of all packages.

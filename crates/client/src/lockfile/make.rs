@@ -24,7 +24,7 @@ pub struct Locker<'a> {
     pub installer: Option<&'a Installer>,
     /// Where package managers may work.
     pub temporary: &'a Path,
-    /// An earlier lock file, whose digests of the same addresses are kept.
+    /// An earlier lock file, whose digests of the same addresses are kept, and whose packages where none are published.
     pub earlier: Option<&'a LockFile>,
     /// What is installed of the agent.
     pub installed: &'a [Version],
@@ -122,19 +122,19 @@ impl Locker<'_> {
             env: package.env.iter().cloned().collect::<BTreeMap<_, _>>(),
             packages: None,
         };
-        let is_same =
-            |known: &&LockedPackage| known.package == package.package && known.exclude_newer == package.exclude_newer;
-        if let Some(known) = known.filter(is_same).filter(|known| known.packages.is_some()) {
-            (locked.integrity, locked.packages) = (known.integrity.clone(), known.packages.clone());
-            locked.python.clone_from(&known.python);
-            return locked;
-        }
         let kind = if matches!(source, Source::Uvx(_)) { PackageKind::Uvx } else { PackageKind::Npx };
         if let Some(list) = self.published.get(&kind) {
             let spec = package.package.parse::<NpmSpec>().ok();
             locked.integrity = spec.and_then(|spec| integrity_in(list.packages.as_bytes(), &spec.name));
             locked.python = list.python().filter(|_| kind == PackageKind::Uvx).map(ToOwned::to_owned);
             locked.packages = Some(list.packages.clone());
+            return locked;
+        }
+        let is_same =
+            |known: &&LockedPackage| known.package == package.package && known.exclude_newer == package.exclude_newer;
+        if let Some(known) = known.filter(is_same).filter(|known| known.packages.is_some()) {
+            (locked.integrity, locked.packages) = (known.integrity.clone(), known.packages.clone());
+            locked.python.clone_from(&known.python);
             return locked;
         }
         let python = python.filter(|_| kind == PackageKind::Uvx);

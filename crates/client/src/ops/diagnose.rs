@@ -108,8 +108,11 @@ pub async fn diagnose(session: &Session, request: &Diagnose, events: &Events<'_>
     }
     let errors = failed.iter().map(|(id, failure)| failure.for_agent(id)).collect();
     for agent in &mut agents {
-        let refusal = || refusal(agent, session, events).filter(|_| agent.status == CheckStatus::Error);
-        if let Some(failure) = failed.remove(&agent.id).or_else(refusal) {
+        let mut failure = failed.remove(&agent.id);
+        if failure.is_none() && agent.status == CheckStatus::Error {
+            failure = refusal(agent, session, events).await;
+        }
+        if let Some(failure) = failure {
             agent.repair_has_failed(failure.advice().as_deref());
         }
     }

@@ -24,12 +24,15 @@ use crate::store::{StoredAgent, Version};
 
 /// The document of an installed version, or of a plan for it.
 pub(super) fn installed(version: &Version, session: &Session) -> Result<Launch, Failure> {
-    let start = session.find_start(version)?;
-    let path = session.more_path(&start);
+    let start = match session.find_start(version) {
+        Err(_) if !version.receipt.had_interpreter() => None,
+        start => Some(start?),
+    };
+    let path = start.as_ref().map(|start| session.more_path(start)).unwrap_or_default();
     Ok(version.document(start, path))
 }
 
-/// The document of the version of a plan, whether it is installed or not.
+/// The document of the version of a plan, which has its closure, whether it is installed or not.
 pub(super) fn planned(plan: &Plan, session: &Session) -> Result<Launch, Failure> {
     let store = &session.store;
     store.refuse_changed(plan)?;
@@ -42,7 +45,7 @@ pub(super) fn planned(plan: &Plan, session: &Session) -> Result<Launch, Failure>
 
 /// Plans the installation of an agent in the index, or of an installed version of it. Reports the parts of the agent's
 /// entry that cannot be used.
-pub(super) fn plan(
+pub(super) async fn plan(
     named: &AgentSpec,
     kind: Option<Kind>,
     index: &Index,
@@ -50,7 +53,7 @@ pub(super) fn plan(
     events: &Events<'_>,
 ) -> Result<Plan, Failure> {
     warn_of_left_out(&named.id, index, events)?;
-    Ok(session.plan(named, kind, index)?)
+    Ok(session.plan(named, kind, index).await?)
 }
 
 /// Reads an index that has this agent, and reports once if parts of it cannot be used.
@@ -508,8 +511,9 @@ pub async fn resolve(session: &Session, request: &Resolve, events: &Events<'_>) 
     // The plan for another platform is not about this machine.
     let kept = if session.options().platform.is_none() { session.kept(named, events) } else { None };
     learn_versions(session, kept.as_ref().unwrap_or(named), &index).await?;
-    let plan = plan(kept.as_ref().unwrap_or(named), request.dist, &index, session, events)?;
+    let plan = plan(kept.as_ref().unwrap_or(named), request.dist, &index, session, events).await?;
     check_revoked(session, &plan.id, &plan.version, events)?;
+    let plan = session.with_closure(plan).await?;
     Ok(PlanReport { launch: planned(&plan, session)?, index: IndexOrigin::of(&index), plan })
 }
 

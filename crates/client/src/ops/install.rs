@@ -117,7 +117,7 @@ pub async fn install(session: &Session, request: &Install, events: &Events<'_>) 
         }
         learn_revocations(session, events).await?;
         if request.dry_run {
-            return dry_run(tasks, None, session, events);
+            return dry_run(tasks, None, session, events).await;
         }
         (install_all(session, tasks, events).await, None)
     } else {
@@ -134,9 +134,9 @@ pub async fn install(session: &Session, request: &Install, events: &Events<'_>) 
         for named in &request.agents {
             learn_versions(session, named, &index).await?;
         }
-        let tasks = plan_all(request, &index, session, events)?;
+        let tasks = plan_all(request, &index, session, events).await?;
         if request.dry_run {
-            return dry_run(tasks, Some(IndexOrigin::of(&index)), session, events);
+            return dry_run(tasks, Some(IndexOrigin::of(&index)), session, events).await;
         }
         let plans: Vec<Plan> = tasks.iter().map(|task| task.plan.clone()).collect();
         let mut results = install_all(session, tasks, events).await;
@@ -154,7 +154,7 @@ pub async fn install(session: &Session, request: &Install, events: &Events<'_>) 
     report(results, index, request, session, events).await
 }
 
-fn dry_run(
+async fn dry_run(
     tasks: Vec<InstallRequest>,
     index: Option<IndexOrigin>,
     session: &Session,
@@ -162,10 +162,16 @@ fn dry_run(
 ) -> Result<InstallReport, Failure> {
     let (mut agents, mut errors) = (Vec::new(), Vec::new());
     for InstallRequest { plan, again, terms, .. } in tasks {
-        let allowed = check_revoked(session, &plan.id, &plan.version, events);
-        match allowed.and_then(|()| Ok(session.refuse_fetch(&plan, again, terms)?)) {
-            Ok(()) => agents.push(planned(&plan, session)?),
-            Err(failure) => errors.push(failure.for_agent(&plan.id)),
+        let id = plan.id.clone();
+        let launch = async {
+            check_revoked(session, &id, &plan.version, events)?;
+            let plan = session.with_closure(plan).await?;
+            session.refuse_fetch(&plan, again, terms)?;
+            planned(&plan, session)
+        };
+        match launch.await {
+            Ok(launch) => agents.push(launch),
+            Err(failure) => errors.push(failure.for_agent(&id)),
         }
     }
     Ok(InstallReport { alone: None, dry_run: Some(true), agents, errors, index, done: Vec::new() })
@@ -202,7 +208,7 @@ async fn report(
 }
 
 /// Plans all agents before any is installed, so that an invalid name has no effect.
-fn plan_all(
+async fn plan_all(
     request: &Install,
     index: &Index,
     session: &Session,
@@ -220,7 +226,7 @@ fn plan_all(
             None => PinChange::Keep,
         };
         let kept = session.kept(named, events);
-        let plan = plan(kept.as_ref().unwrap_or(named), request.dist, index, session, events)?;
+        let plan = plan(kept.as_ref().unwrap_or(named), request.dist, index, session, events).await?;
         tasks.push(InstallRequest { pin, terms: request.terms(), ..InstallRequest::new(plan) });
     }
     Ok(tasks)

@@ -65,7 +65,7 @@ pub(super) async fn repair(
         return Ok(());
     }
     refuse_locked(version)?;
-    let plan = session.plan_again(version)?;
+    let plan = session.plan_again(version).await?;
     let request = InstallRequest { again: need == Need::Start, ..InstallRequest::new(plan) };
     let done = install_one(session, &request, events).await;
     done.map(drop).map_err(|failure| suggest_other(failure, version, session))
@@ -96,9 +96,9 @@ pub(super) fn suggest_other(failure: Failure, version: &Version, session: &Sessi
 }
 
 /// Why a damaged agent could not be reinstalled, as far as is known without a request.
-pub(super) fn refusal(agent: &DiagnosedAgent, session: &Session, events: &Events<'_>) -> Option<Failure> {
+pub(super) async fn refusal(agent: &DiagnosedAgent, session: &Session, events: &Events<'_>) -> Option<Failure> {
     let index = session.entry_at_hand(&agent.id)?;
-    let plan = plan(&AgentSpec::any(&agent.id), None, &index, session, events).ok()?;
+    let plan = plan(&AgentSpec::any(&agent.id), None, &index, session, events).await.ok()?;
     session.store.refuse_changed(&plan).err().map(Failure::from)
 }
 
@@ -112,7 +112,7 @@ pub(super) async fn restore(id: &AgentId, session: &Session, events: &Events<'_>
         return Ok(Some(version));
     }
     let index = load(session, session.load_index(&[id]), events).await?;
-    let plan = plan(&AgentSpec::any(id), None, &index, session, events)?;
+    let plan = plan(&AgentSpec::any(id), None, &index, session, events).await?;
     let done = install_one(session, &InstallRequest::new(plan), events).await?;
     Ok(Some(done.version.receipt.version))
 }

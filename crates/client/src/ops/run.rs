@@ -24,15 +24,15 @@ pub async fn install_to_run(
     events: &Events<'_>,
 ) -> Result<Version, Failure> {
     damaged.map_or(Ok(()), refuse_locked)?;
-    let again = damaged.map(|version| session.plan_again(version)).transpose()?;
-    let (plan, index) = if let Some(plan) = again {
-        (plan, None)
+    let (plan, index) = if let Some(damaged) = damaged {
+        (session.plan_again(damaged).await?, None)
     } else {
         let index = load(session, session.load_index(&[&named.id]), events).await?;
         learn_revocations(session, events).await?;
         learn_versions(session, named, &index).await?;
-        (plan(named, dist, &index, session, events)?, Some(index))
+        (plan(named, dist, &index, session, events).await?, Some(index))
     };
+    let plan = session.with_closure(plan).await?;
     // An installed version is not installed again.
     if let Some(version) = session.store.installed(&plan)?.filter(|version| terms.are_met(version)) {
         session.store.refuse_changed(&plan)?;

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use acp_registry_http::Client;
 use acp_registry_plan::documents::{IndexOrigin, Launch};
 use acp_registry_plan::failure::{AgentFailure, Code, Failure};
-use acp_registry_plan::manifest::{AgentId, NpmSpec, Pin, Platform, PypiSpec, Version as AgentVersion};
+use acp_registry_plan::manifest::{AgentId, NpmSpec, Pin, PypiSpec, Version as AgentVersion};
 use acp_registry_plan::text::quote;
 use acp_registry_plan::timestamp::Timestamp;
 use acp_registry_sources::{Connection, Needs, Sources};
@@ -207,7 +207,7 @@ pub async fn update(session: &Session, request: &Update, events: &Events<'_>) ->
     if let Some(to) = &to {
         learn_versions(session, to, &index).await?;
     }
-    let mut work = sort(&installed, to.as_ref(), &index, session, events);
+    let mut work = sort(&installed, to.as_ref(), &index, session, events).await;
     for (id, failure) in damaged {
         work.fail(&id, failure);
     }
@@ -270,7 +270,7 @@ fn chosen(ids: &[String], session: &Session) -> Result<(Vec<StoredAgent>, BTreeM
 
 /// Compares every agent with the index, or one with the version that it is brought to. The failure of one does not stop the
 /// others.
-fn sort(
+async fn sort(
     installed: &[StoredAgent],
     to: Option<&AgentSpec>,
     index: &Index,
@@ -319,18 +319,20 @@ fn sort(
             work.repairs.extend(needed(agent));
             continue;
         }
-        match compare(agent, &offers, to, session.options().platform, &host) {
+        match compare(agent, &offers, to, session, &host).await {
             Err(error) => work.fail(&id, error),
             Ok(UpdateStatus::UpToDate(_)) if !work.refuse_revoked(&agent.current, session, events) => {}
             Ok(UpdateStatus::UpToDate(plan)) => match session.store.refuse_changed(&plan) {
                 Err(error) => work.fail(&id, error),
                 Ok(()) => match needed(agent) {
                     Some(repair) => work.repairs.push(repair),
-                    // Another directory has other bytes, such as those of a lock file.
-                    None if plan.folder() == agent.current.folder() && agent.current.receipt.clone().follow(&plan) => {
-                        work.changed.push(*plan);
-                    }
-                    None => work.report.up_to_date.push(id),
+                    None if !agent.current.receipt.clone().follow(&plan) => work.report.up_to_date.push(id),
+                    None => match session.with_closure(*plan).await {
+                        Ok(plan) if plan.folder() == agent.current.folder() => work.changed.push(plan),
+                        // Another directory has other bytes, such as those of a lock file.
+                        Ok(_) => work.report.up_to_date.push(id),
+                        Err(error) => work.fail(&id, error),
+                    },
                 },
             },
             Ok(UpdateStatus::Newer(plan) | UpdateStatus::Other(plan))
@@ -488,21 +490,21 @@ enum UpdateStatus {
 /// of distribution as long as that is offered.
 ///
 /// # Errors
-/// [`resolve::Error`] when what is offered cannot be installed here.
-fn compare(
+/// [`Error`] when what is offered cannot be installed here.
+async fn compare(
     agent: &StoredAgent,
     offers: &[Offer],
     to: Option<&AgentSpec>,
-    platform: Option<Platform>,
+    session: &Session,
     host: &Host,
-) -> Result<UpdateStatus, resolve::Error> {
+) -> Result<UpdateStatus, Error> {
     let receipt = &agent.current.receipt;
-    let platform = platform.or(receipt.foreign_platform(host));
+    let platform = session.options().platform.or(receipt.foreign_platform(host));
     let version = to.and_then(|to| to.version.clone());
     let wanted = |kind| PlanOptions { version: version.clone(), kind, platform, ..PlanOptions::new(agent.id.clone()) };
-    let plan = match resolve::resolve(offers, &wanted(Some(receipt.source.kind())), host) {
-        Err(resolve::Error::NoSuchKind { .. } | resolve::Error::UnsupportedPlatform { .. }) => {
-            resolve::resolve(offers, &wanted(None), host)?
+    let plan = match session.resolve(offers, &wanted(Some(receipt.source.kind())), host).await {
+        Err(Error::Resolve(resolve::Error::NoSuchKind { .. } | resolve::Error::UnsupportedPlatform { .. })) => {
+            session.resolve(offers, &wanted(None), host).await?
         }
         plan => plan?,
     };

@@ -105,7 +105,7 @@ impl Session {
         request: &InstallRequest,
         on_event: &(dyn Fn(InstallEvent<'_>) + Send + Sync),
     ) -> Result<InstallOutcome, Error> {
-        let plan = &self.with_closure(&request.plan).await?;
+        let plan = &self.with_closure(request.plan.clone()).await?;
         self.refuse_revoked(&plan.id, &plan.version)?;
         let there = self.store.installed(plan)?;
         let is_proven = is_proven(there.as_ref(), plan, request.terms);
@@ -152,8 +152,7 @@ impl Session {
     }
 
     /// A plan with the packages that the registry publishes for it, if it does and no lock file names them.
-    async fn with_closure(&self, plan: &Plan) -> Result<Plan, Error> {
-        let mut plan = plan.clone();
+    pub(crate) async fn with_closure(&self, mut plan: Plan) -> Result<Plan, Error> {
         let (kind, package) = match &plan.source {
             Source::Npx(package) => (PackageKind::Npx, package),
             Source::Uvx(package) => (PackageKind::Uvx, package),
@@ -163,12 +162,29 @@ impl Session {
             return Ok(plan);
         }
         if let Some(closure) = self.published_closure(&plan.id, plan.origin, kind, &package.package).await? {
-            let python = closure.python().filter(|_| kind == PackageKind::Uvx).map(ToOwned::to_owned);
-            let packages = Some(closure.packages);
-            let allow_scripts = closure.allow_scripts;
-            plan.expected = Expected { packages, python, is_published: true, allow_scripts, ..plan.expected };
+            plan.expected = Expected { sha256: plan.expected.sha256, ..expected(closure, kind) };
         }
         Ok(plan)
+    }
+
+    /// Chooses among offers like [`resolve()`]. Where npm is missing, the registry is asked for the packages, with which it is
+    /// not needed.
+    ///
+    /// # Errors
+    /// [`Error`] when this machine cannot run what is offered.
+    pub(crate) async fn resolve(&self, offers: &[Offer], wanted: &PlanOptions, host: &Host) -> Result<Plan, Error> {
+        let missing = match resolve(offers, wanted, host) {
+            Err(error @ resolve::Error::MissingRuntime { .. }) if !host.has_npm => error,
+            plan => return Ok(plan?),
+        };
+        let mut offer = pick(offers, wanted)?;
+        let Some(npx) = &offer.distribution.npx else { return Err(missing.into()) };
+        let kind = PackageKind::Npx;
+        let Some(closure) = self.published_closure(&wanted.id, offer.origin, kind, &npx.package).await? else {
+            return Err(missing.into());
+        };
+        offer.expected.push((Kind::Npx.as_str().to_owned(), expected(closure, kind)));
+        Ok(resolve(&[offer], wanted, host)?)
     }
 
     /// Refuses an installation for which something would be fetched, where nothing may be: only an intact version counts as
@@ -251,6 +267,13 @@ impl Session {
     }
 }
 
+/// What is known of the bytes of a package whose closure the registry publishes.
+fn expected(closure: PublishedClosure, kind: PackageKind) -> Expected {
+    let python = closure.python().filter(|_| kind == PackageKind::Uvx).map(ToOwned::to_owned);
+    let PublishedClosure { packages, allow_scripts, .. } = closure;
+    Expected { packages: Some(packages), python, is_published: true, allow_scripts, ..Expected::default() }
+}
+
 /// Whether a version that is there has the proof that is asked for.
 fn is_proven(there: Option<&Version>, plan: &Plan, terms: Terms) -> bool {
     there.is_none_or(|there| terms.are_met(there) && is_by(plan, there))
@@ -268,34 +291,48 @@ impl Session {
     ///
     /// # Errors
     /// [`Error`] when the index has no such agent or version, or this machine cannot run it.
-    pub fn plan(&self, named: &AgentSpec, kind: Option<Kind>, index: &Index) -> Result<Plan, Error> {
+    pub async fn plan(&self, named: &AgentSpec, kind: Option<Kind>, index: &Index) -> Result<Plan, Error> {
         let (offers, wanted, host) = (self.offers(named, index)?, self.plan_options(named, kind, index)?, self.host());
         if kind.is_none()
             && let Ok(Some(agent)) = self.store.agent(&named.id)
-            && let Some(plan) = as_installed(&agent, &offers, &wanted, &host)
+            && let Some(plan) = self.as_installed(&agent, &offers, &wanted, &host).await
         {
             return Ok(plan);
         }
-        resolve(&offers, &wanted, &host).map_err(|error| match &error {
+        self.resolve(&offers, &wanted, &host).await.map_err(|error| match &error {
             // A registry offers no version that it has recalled.
-            resolve::Error::UnknownVersion { id, version, .. } => {
-                self.refuse_revoked(id, version).err().unwrap_or_else(|| error.into())
+            Error::Resolve(resolve::Error::UnknownVersion { id, version, .. }) => {
+                self.refuse_revoked(id, version).err().unwrap_or(error)
             }
-            _ => error.into(),
+            _ => error,
         })
+    }
+
+    /// The plan for an agent whose current version is offered, by the kind of distribution that is installed; `None` for
+    /// another version, and where that kind is no longer offered. The kind of an installed version never changes by itself.
+    async fn as_installed(
+        &self,
+        agent: &StoredAgent,
+        offers: &[Offer],
+        wanted: &PlanOptions,
+        host: &Host,
+    ) -> Option<Plan> {
+        let receipt = &agent.current.receipt;
+        let wanted = PlanOptions { kind: Some(receipt.source.kind()), ..wanted.clone() };
+        self.resolve(offers, &wanted, host).await.ok().filter(|plan| plan.version == receipt.version)
     }
 
     /// The plan that installs a version again unchanged, without regard to the index.
     ///
     /// # Errors
     /// [`Error::Resolve`] when this machine cannot run it any more.
-    pub fn plan_again(&self, version: &Version) -> Result<Plan, Error> {
+    pub async fn plan_again(&self, version: &Version) -> Result<Plan, Error> {
         let (receipt, offer) = (&version.receipt, version.offer());
         let version = Some(receipt.version.clone());
         let mut wanted = PlanOptions { version, kind: Some(receipt.source.kind()), ..self.wanted(receipt.id.clone()) };
         let host = self.host();
         wanted.platform = wanted.platform.or(receipt.foreign_platform(&host));
-        Ok(resolve(&[offer], &wanted, &host)?)
+        self.resolve(&[offer], &wanted, &host).await
     }
 
     /// The offer of the version that is named.
@@ -332,12 +369,4 @@ impl Session {
         let id = named.id.parse().map_err(|_| Missing::of(&named.id, index))?;
         Ok(PlanOptions { version: named.version.clone(), kind, ..self.wanted(id) })
     }
-}
-
-/// The plan for an agent whose current version is offered, by the kind of distribution that is installed; `None` for
-/// another version, and where that kind is no longer offered. The kind of an installed version never changes by itself.
-fn as_installed(agent: &StoredAgent, offers: &[Offer], wanted: &PlanOptions, host: &Host) -> Option<Plan> {
-    let receipt = &agent.current.receipt;
-    let wanted = PlanOptions { kind: Some(receipt.source.kind()), ..wanted.clone() };
-    resolve(offers, &wanted, host).ok().filter(|plan| plan.version == receipt.version)
 }

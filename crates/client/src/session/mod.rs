@@ -365,12 +365,14 @@ pub enum Error {
         program: String,
     },
     /// The interpreter that starts the agent is gone.
-    #[error("{id} needs {name}, which is not in PATH any more")]
+    #[error("{id} needs {name}, which is not in PATH{}", if *was_there { " any more" } else { "" })]
     LostInterpreter {
         /// The agent.
         id: String,
         /// The interpreter.
         name: String,
+        /// Whether it was there when the agent was installed.
+        was_there: bool,
     },
     /// The operating system has not started the agent.
     #[error("{} cannot be started: {program}: {error}", quote(id))]
@@ -463,8 +465,11 @@ impl Session {
     /// # Errors
     /// [`Error::LostInterpreter`].
     pub fn find_start(&self, version: &Version) -> Result<Start, Error> {
-        let id = || version.receipt.id.to_string();
-        version.find_start(|| self.environment()).map_err(|name| Error::LostInterpreter { id: id(), name })
+        version.find_start(|| self.environment()).map_err(|name| Error::LostInterpreter {
+            id: version.receipt.id.to_string(),
+            name,
+            was_there: version.receipt.had_interpreter(),
+        })
     }
 
     /// The variables that an agent gets besides those of the person: `PATH`, with more directories at its end, and those of
@@ -695,7 +700,7 @@ impl From<Error> for Failure {
                 Self::refused(message).help("name a sandbox of this system with --wrap")
             }
             Error::Sandbox { .. } => Self::refused(message),
-            Error::LostInterpreter { id, name } => {
+            Error::LostInterpreter { id, name, .. } => {
                 Self::unable(message).help(format!("install {name}, then run `acp-registry install {id}`"))
             }
             _ => Self::unable(message),

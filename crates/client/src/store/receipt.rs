@@ -74,6 +74,11 @@ impl Receipt {
         self.proof.verified == DigestSource::Lock && self.source.kind() != Kind::Binary
     }
 
+    /// Whether what starts the agent was there when it was installed.
+    pub(crate) fn had_interpreter(&self) -> bool {
+        self.interpreter.as_ref().is_none_or(|interpreter| interpreter.program.is_some())
+    }
+
     /// The command that repairs it, for messages.
     pub(crate) fn repair_command(&self) -> String {
         if self.needs_lock_file() {

@@ -12,7 +12,7 @@ use acp_registry_plan::manifest::Platform;
 
 use super::directory::{IN_USE, RECEIPT};
 use super::{Error, Receipt, Store};
-use crate::install::{DigestSource, Expected, Interpreter, Kind, Source, Start, beside};
+use crate::install::{DigestSource, Expected, Kind, Source, Start, beside};
 use crate::resolve::{Offer, OfferOrigin, Plan};
 
 /// The largest file about a version that is read, in bytes.
@@ -98,10 +98,9 @@ impl Version {
     pub fn find_start(&self, environment: impl FnOnce() -> Environment) -> Result<Start, String> {
         let Receipt { source, interpreter, .. } = &self.receipt;
         let found = interpreter.as_ref().map(|interpreter| interpreter.find(environment)).transpose()?;
-        let interpreter = interpreter.clone().zip(found).map(|(known, program)| Interpreter { program, ..known });
         let program = self.program();
         let beside = beside(source.kind(), &program, &self.directory);
-        Ok(Start::new(source, program, interpreter.as_ref(), beside))
+        Ok(Start::new(source, program, interpreter.as_ref().zip(found), beside))
     }
 
     /// The version as an offer, from which a plan can be made.
@@ -172,16 +171,19 @@ impl Version {
 }
 
 impl Version {
-    /// The document of this version, started by `start` with these directories at the end of `PATH`.
+    /// The document of this version, started by `start` with these directories at the end of `PATH`; `None` where what starts
+    /// it was not there yet.
     #[must_use]
-    pub fn document(&self, start: Start, path: Vec<PathBuf>) -> documents::Launch {
+    pub fn document(&self, start: Option<Start>, path: Vec<PathBuf>) -> documents::Launch {
         let receipt = self.receipt.clone();
+        let program = start.as_ref().map(|start| start.program.clone());
+        let start = start.unwrap_or_else(|| Start::new(&receipt.source, self.program(), None, Vec::new()));
         documents::Launch {
             id: receipt.id,
             version: receipt.version,
             distribution: receipt.source.kind().as_str().to_owned(),
             platform: receipt.platform.map(|platform| platform.as_str().to_owned()),
-            program: Some(start.program),
+            program,
             args: start.args,
             env: start.env.into_iter().map(|(name, value)| (name, value.into())).collect(),
             installed: true,

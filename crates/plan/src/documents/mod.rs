@@ -258,7 +258,8 @@ impl Launch {
             }
             Source::Npx(package) | Source::Uvx(package) => {
                 let usual = if matches!(plan.source, Source::Npx(_)) { "npm" } else { "pypi" };
-                let verified = if plan.expected.packages.is_some() { "lock" } else { usual };
+                let is_locked = plan.expected.packages.is_some() && !plan.expected.is_published;
+                let verified = if is_locked { "lock" } else { usual };
                 Self { package: Some(package.package.clone()), verified: verified.to_owned(), ..planned }
             }
         }
