@@ -162,6 +162,7 @@ fn line(done: &InstallOutcome) -> String {
         DigestSource::Manifest => "digest as in the index",
         DigestSource::Github => "digest as GitHub says",
         DigestSource::Lock => "digest as in the lock file",
+        DigestSource::Npm => "digest as stated for each package",
         _ => "checked by the package manager",
     };
     let verb = if done.was_there { "switched to" } else { "installed" };

@@ -160,7 +160,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Program, what it is for, and how to get it.
 const RUNTIMES: [(&str, &str, &str); 3] = [
     ("node", "agents from npm start only with a Node.js that an installation has recorded", NODE),
-    ("npm", "agents from npm cannot be installed", NODE),
+    ("npm", "most agents from npm cannot be installed", NODE),
     ("uv", "agents from the Python package index cannot be installed", UV),
 ];
 
@@ -485,7 +485,7 @@ fn proof(version: &Version) -> &'static str {
         DigestSource::Manifest => "its archive had the digest of the manifest",
         DigestSource::Github => "its archive had the digest that GitHub states",
         DigestSource::Lock => "it had the digests of a lock file",
-        DigestSource::Npm => "npm has compared its integrity value",
+        DigestSource::Npm => "its packages had the digests that were stated",
         DigestSource::Pypi => "uv has fetched it from the Python package index",
         DigestSource::None => "no digest of its archive was known",
     }

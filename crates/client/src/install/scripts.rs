@@ -113,23 +113,28 @@ impl ScriptsNotRun {
         self.ignored_by.as_deref().is_some_and(|by| by != REGISTRY)
     }
 
-    /// What npm has not run, and why, as a sentence.
+    /// What was not run, and why, as a sentence.
     #[must_use]
     pub fn message(&self) -> String {
         let packages = self.packages.join(", ");
         let why = match self.ignored_by.as_deref() {
             None => String::new(),
-            Some(REGISTRY) => ", because the registry has not approved them".to_owned(),
+            Some(REGISTRY) => {
+                return format!("the registry has not approved the install scripts of {packages}, which were not run");
+            }
             Some(VARIABLE) => format!(", because the variable `{VARIABLE}` forbids it"),
             Some(setting) => format!(", because npm's setting {} forbids it", quote(setting)),
         };
         format!("npm has not run the install scripts of {packages}{why}")
     }
 
-    /// How to install an agent with its scripts; `None` if no setting forbids them.
+    /// How to install an agent with its scripts; `None` if nothing forbids them.
     #[must_use]
     pub fn remedy(&self, id: &str) -> Option<String> {
-        let forbidden_by = self.ignored_by.clone().filter(|by| by != REGISTRY)?;
+        let forbidden_by = self.ignored_by.clone()?;
+        if forbidden_by == REGISTRY {
+            return Some("ask the maintainers of the registry to approve them".to_owned());
+        }
         let install = format!("`acp-registry install {}`", escape(id));
         Some(if forbidden_by == VARIABLE {
             format!("unset {}, then run {install}", quote(&forbidden_by))
@@ -213,8 +218,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(directory.path().join("node_modules/good")).unwrap();
         let not_run = approval(&[]).not_run(directory.path());
-        assert_eq!((not_run.packages.as_slice(), not_run.remedy("p")), (&["good@2.0.0".to_owned()][..], None));
-        let message = "npm has not run the install scripts of good@2.0.0, because the registry has not approved them";
+        assert_eq!(not_run.packages, ["good@2.0.0"]);
+        assert!(not_run.remedy("p").is_some_and(|remedy| remedy.starts_with("ask the maintainers of the registry")));
+        let message = "the registry has not approved the install scripts of good@2.0.0, which were not run";
         assert_eq!(not_run.message(), message);
         assert!(approval(&["good@2.0.0 sha512-g"]).not_run(directory.path()).is_empty());
         // A directory may have the name of an approved package, or of the agent's own: its place tells it from them.
