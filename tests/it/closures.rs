@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
@@ -641,4 +642,51 @@ fn an_agent_whose_packages_are_listed_is_installed_without_npm_and_without_node(
     let which: Value = serde_json::from_slice(&which.stdout).unwrap();
     assert_eq!(which["program"], json!(folder.join("node")), "{which}");
     assert_eq!(called(&people), "");
+}
+
+#[test]
+fn what_is_kept_is_installed_offline_and_nothing_else() {
+    let people = people();
+    registry(&people.env, Some(&list("1.0.0", &json!({}))));
+    build(&people.env, "tree");
+    serve(&people, &people.env.path("tree"));
+    let install = |root: &str, more: &[&str]| {
+        let mut command = people.command(&[&["install", "own", "--no-check", "--json"], more].concat());
+        with_npm(&people, command.env("ACP_REGISTRY_ROOT", people.env.path(root)))
+    };
+    assert_eq!(install("first", &["--lock", "x.lock"]).code, 0);
+    let requests = people.server.asked().len();
+    for (root, more) in [("second", &["--offline"] as &[_]), ("third", &["--offline", "--locked", "--lock", "x.lock"])]
+    {
+        assert_eq!(install(root, &[more, &["--dry-run"]].concat()).code, 0);
+        let run = install(root, more);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+    }
+    for more in [&["--no-cache"] as &[_], &["--require", "attested"]] {
+        let run = install("fourth", &[&["--offline"], more].concat());
+        let document: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!((run.code, &document["errors"][0]["code"]), (3, &json!("offline")), "{} {document}", run.stderr);
+    }
+    // Files that the store of packages has as well are not freed.
+    let second = people.env.path("second");
+    let own = |file: &String| Some(second.join(file).metadata().ok()?).filter(|metadata| metadata.nlink() == 1);
+    let bytes: u64 = files(&second.join("agents"))
+        .iter()
+        .filter_map(|file| own(&format!("agents/{file}")))
+        .map(|file| file.len())
+        .sum();
+    let mut command = people.command(&["uninstall", "own", "--json"]);
+    let run = Run::of(command.env("ACP_REGISTRY_ROOT", &second));
+    let freed = serde_json::from_str::<Value>(&run.stdout).unwrap()["freed_bytes"].as_u64().unwrap();
+    assert!(freed > 0 && freed <= bytes, "{freed} {bytes} {}", run.stderr);
+    // One package is gone.
+    let stored = files(&people.env.path("home")).into_iter().find(|file| file.ends_with("/files/cli.js")).unwrap();
+    fs::remove_dir_all(people.env.path("home").join(stored).ancestors().nth(2).unwrap()).unwrap();
+    let run = install("fifth", &["--offline"]);
+    assert!(
+        run.code == 3 && run.stderr.contains("own 1.0.0 is not installed, and installing it needs the network"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!((people.server.asked().len(), called(&people).as_str()), (requests, ""));
 }

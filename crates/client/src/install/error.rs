@@ -39,6 +39,9 @@ pub enum Error {
         /// What it names.
         day: String,
     },
+    /// Something would have to be fetched, and nothing may be.
+    #[error("the network is needed, and is not used (--offline): {0}")]
+    Offline(String),
     /// A program that is needed is not there.
     #[error("{program} is not in PATH{}", why.as_ref().map(|why| format!(", and is needed: {why}")).unwrap_or_default())]
     MissingRuntime {

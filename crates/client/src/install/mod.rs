@@ -195,6 +195,8 @@ pub struct Installer {
     pub packages: Option<PackageCache>,
     /// Fetches the packages of a list for npm, which are then put in place without npm; with `None`, npm installs them.
     pub npm_connection: Option<NpmConnection>,
+    /// Whether nothing may be fetched, by npm neither.
+    pub is_offline: bool,
     /// Whether packages of npm that are kept unpacked are fetched again.
     pub distrusts_packages: bool,
     /// Whether uv may build packages from source, which runs code of these packages.
@@ -226,12 +228,18 @@ impl Installer {
             launcher: None,
             packages: None,
             npm_connection: None,
+            is_offline: false,
             distrusts_packages: false,
             allow_build: false,
             vouches: true,
             requires_digest: false,
             inquiry: None,
         }
+    }
+
+    /// Whether a source is installed from the packages that are kept, without a network.
+    pub(crate) fn has_at_hand(&self, source: &Source, expected: &Expected) -> bool {
+        matches!(source, Source::Npx(package) if npm::is_at_hand(self, package, expected))
     }
 
     /// Puts what a manifest names below `directory`, which must be absolute, empty, and the caller's alone. Temporary

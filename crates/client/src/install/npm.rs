@@ -70,7 +70,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
         let environment = installer.npm_environment(cache.as_ref());
         Ok::<_, Error>(Tool::new(work, "npm", program, environment, installer.registries.npm(&name)))
     };
-    let approval = work.approval((&name, &version));
+    let approval = approval(work.expected, (&name, &version));
     // npm 12 runs only the install scripts that this file allows.
     let approved = approval.iter().flat_map(|approval| &approval.specs).map(String::as_str);
     write(&directory.join("package.json"), &manifest(&name, &version, installer.vouches, approved))?;
@@ -110,12 +110,19 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
         Ok(Scripts::ToRun(scripts)) => {
             to_keep = Some(scripts);
             are_ignored = Some(false);
-            let npm = npm(Some("its packages have install scripts"))?;
+            let why = "its packages have install scripts";
+            if installer.is_offline {
+                return Err(Error::Offline(why.to_owned()));
+            }
+            let npm = npm(Some(why))?;
             let ran = run_scripts(work, prefix, approval.as_ref(), &npm).await;
             ran.map_err(|error| refused(error, &name, package))?
         }
         Err(Stop::Failed(error)) => return Err(error),
         Err(Stop::ByNpm(reason)) => {
+            if installer.is_offline {
+                return Err(Error::Offline(printable(&reason).into_owned()));
+            }
             tracing::debug!("npm installs {package}: {reason}");
             tree::clear(directory)?;
             let npm = npm(list.map(|_| printable(&reason)).as_deref())?;
@@ -243,13 +250,18 @@ async fn run_scripts(
     Ok(npm.run(flags.chain(paths.into_iter().map(PathBuf::into_os_string))).await?.stderr)
 }
 
-impl InstallJob<'_> {
-    /// Which install scripts run, if the registry says so.
-    fn approval(&self, own: (&str, &str)) -> Option<Approval> {
-        let Expected { packages, allow_scripts, .. } = self.expected;
-        let list = serde_json::from_str(packages.as_deref()?).ok()?;
-        Some(Approval::new(&list, own, allow_scripts.as_ref()?))
-    }
+/// Which install scripts run, if the registry says so.
+fn approval(expected: &Expected, own: (&str, &str)) -> Option<Approval> {
+    let list = serde_json::from_str(expected.packages.as_deref()?).ok()?;
+    Some(Approval::new(&list, own, expected.allow_scripts.as_ref()?))
+}
+
+/// Whether an npm package is installed from what is kept, without a network.
+pub(super) fn is_at_hand(installer: &Installer, package: &Package, expected: &Expected) -> bool {
+    let Some((list, (name, version))) = expected.packages.as_deref().zip(exact(&package.package).ok()) else {
+        return false;
+    };
+    tree::is_at_hand(installer, list, approval(expected, (&name, &version)).as_ref())
 }
 
 /// All packages that npm would install, with their digests.

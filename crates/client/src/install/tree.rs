@@ -96,6 +96,52 @@ pub(super) struct ScriptsToRun {
     before: BTreeMap<String, FileState>,
 }
 
+/// What a list has for this machine.
+struct TreeRequest {
+    packages: Vec<TreePackage>,
+    /// Names and versions of the archives.
+    archives: BTreeMap<Digest, (String, String)>,
+    /// Whether install scripts run, as far as the registry says.
+    has_scripts: bool,
+    /// A digest of what the scripts depend on.
+    scripts: Digest,
+}
+
+impl TreeRequest {
+    fn new(installer: &Installer, list: &str, approval: Option<&Approval>) -> Result<Self, Stop> {
+        let by_npm = |reason: &str| Stop::ByNpm(reason.to_owned());
+        let platform = Platform::host().filter(|_| cfg!(unix)).ok_or_else(|| by_npm("npm is to do it"))?;
+        let lock: NpmLock = serde_json::from_str(list).map_err(|error| Stop::ByNpm(error.to_string()))?;
+        let node = installer.environment.find("node");
+        let machine = machine(platform, node.as_deref());
+        let needed = lock.needed(&machine);
+        let needed = needed.ok_or_else(|| by_npm("a package is not for this machine"))?;
+        let runs = |path: &str| approval.is_none_or(|approval| approval.allows(path));
+        let has_scripts = needed.iter().any(|(path, package)| package.has_install_script && runs(path));
+        let mut archives = BTreeMap::new();
+        let mut packages = Vec::with_capacity(needed.len());
+        for (path, package) in &needed {
+            let name = package.name(path);
+            let digest = package.integrity.as_deref().and_then(sha512);
+            let known = digest.zip(package.version.as_deref());
+            archives.extend(known.map(|(digest, version)| (digest, (name.to_owned(), version.to_owned()))));
+            let commands = commands(name, package.bin.as_deref());
+            packages.push(TreePackage { path: (*path).to_owned(), digest, commands });
+        }
+        let scripts = scripts_digest(installer, (list, approval), &machine, node.as_deref());
+        Ok(Self { packages, archives, has_scripts, scripts })
+    }
+}
+
+/// Whether all that the tree of a list needs is kept, so that it is made without npm and without a network.
+pub(super) fn is_at_hand(installer: &Installer, list: &str, approval: Option<&Approval>) -> bool {
+    let Some(cache) = installer.open_cache().filter(|_| installer.npm_connection.is_some()) else { return false };
+    let Ok(request) = TreeRequest::new(installer, list, approval) else { return false };
+    let store = PackageStore { directory: &cache.packages };
+    let has_all = request.archives.par_iter().all(|(digest, _)| store.find_package(digest).is_some());
+    has_all && (!request.has_scripts || store.find(&request.scripts).is_some())
+}
+
 /// Makes the tree of a list. `are_ignored` asks npm whether it runs no install scripts, which takes as long as a download.
 pub(super) async fn install(
     work: &InstallJob<'_>,
@@ -105,27 +151,11 @@ pub(super) async fn install(
 ) -> Result<Scripts, Stop> {
     let by_npm = |reason: &str| Stop::ByNpm(reason.to_owned());
     let installer = work.installer;
-    let connection = installer.npm_connection.as_ref().filter(|_| cfg!(unix));
-    let (connection, platform) = connection.zip(Platform::host()).ok_or_else(|| by_npm("npm is to do it"))?;
+    let connection = installer.npm_connection.as_ref().ok_or_else(|| by_npm("npm is to do it"))?;
     let cache = installer.open_cache().ok_or_else(|| by_npm("there is no cache"))?;
-    let lock: NpmLock = serde_json::from_str(list).map_err(|error| Stop::ByNpm(error.to_string()))?;
-    let node = installer.environment.find("node");
-    let machine = machine(platform, node.as_deref());
-    let needed = lock.needed(&machine);
-    let needed = needed.ok_or_else(|| by_npm("a package is not for this machine"))?;
-    let runs = |path: &str| approval.is_none_or(|approval| approval.allows(path));
-    let mut has_scripts = needed.iter().any(|(path, package)| package.has_install_script && runs(path));
-    let mut wanted = BTreeMap::new();
-    let mut packages = Vec::with_capacity(needed.len());
-    for (path, package) in &needed {
-        let name = package.name(path);
-        let digest = package.integrity.as_deref().and_then(sha512);
-        wanted.extend(digest.zip(package.version.as_deref()).map(|(digest, version)| (digest, (name, version))));
-        let commands = commands(name, package.bin.as_deref());
-        packages.push(TreePackage { path: (*path).to_owned(), digest, commands });
-    }
+    let TreeRequest { packages, archives: wanted, mut has_scripts, scripts: digest } =
+        TreeRequest::new(installer, list, approval)?;
     let store = PackageStore { directory: &cache.packages };
-    let digest = scripts_digest(installer, (list, approval), &machine, node.as_deref());
     let mut kept = if has_scripts && !installer.distrusts_packages { store.find(&digest) } else { None };
     // Scripts write into packages, also into those of others.
     let sharing = FileSharing::new(has_scripts && kept.is_none());

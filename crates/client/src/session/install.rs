@@ -188,7 +188,7 @@ impl Session {
     }
 
     /// Refuses an installation for which something would be fetched, where nothing may be: only an intact version counts as
-    /// installed.
+    /// installed, and packages that are kept are enough for another one.
     ///
     /// # Errors
     /// [`Error::Offline`].
@@ -203,9 +203,16 @@ impl Session {
             (true, true) => ("does not answer", "repairing"),
             (true, false) => ("is installed without the proof", "asking for"),
             (false, _) if self.store.holds(plan) => ("is damaged", "repairing"),
+            (false, _) if self.has_at_hand(plan, terms)? => return Ok(()),
             (false, _) => ("is not installed", "installing"),
         };
         Err(Error::Offline { id: plan.id.to_string(), version: plan.version.clone(), problem, work })
+    }
+
+    /// Whether a plan is carried out from the packages that are kept, and nothing has to be proven of it.
+    fn has_at_hand(&self, plan: &Plan, terms: Terms) -> Result<bool, Error> {
+        Ok(self.inquiry(plan, terms)?.is_none()
+            && self.installer(plan.platform)?.has_at_hand(&plan.source, &plan.expected))
     }
 
     /// How it is asked who has built what is planned; `None` where that was never asked for.

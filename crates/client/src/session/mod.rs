@@ -231,6 +231,7 @@ impl Session {
         };
         Ok(Installer {
             npm_connection,
+            is_offline: self.options.is_offline,
             npm: npm_variables(&surroundings),
             uv: uv_variables(&surroundings),
             registries: Registries::configured(&surroundings),

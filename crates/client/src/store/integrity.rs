@@ -168,18 +168,30 @@ fn digest(path: &Path) -> io::Result<String> {
     Ok(acp_registry_host::fs::digest(&open_file(path)?)?.to_string())
 }
 
-/// The bytes of all files below a directory, as far as they can be seen.
-pub(super) fn size(directory: &Path) -> u64 {
+/// The bytes that are free when a directory is removed, as far as they can be seen: a file with another name stays, such as one
+/// of a package that is kept unpacked.
+pub(super) fn removable_size(directory: &Path) -> u64 {
     let mut size = 0;
     let mut waiting = vec![directory.to_owned()];
     while let Some(directory) = waiting.pop() {
         for item in fs::read_dir(directory).into_iter().flatten().flatten() {
             match item.metadata() {
                 Ok(metadata) if metadata.is_dir() => waiting.push(item.path()),
-                Ok(metadata) if metadata.is_file() => size += metadata.len(),
+                Ok(metadata) if metadata.is_file() && !has_other_name(&metadata) => size += metadata.len(),
                 _ => {}
             }
         }
     }
     size
+}
+
+#[cfg(unix)]
+fn has_other_name(metadata: &fs::Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::nlink(metadata) > 1
+}
+
+/// Other systems share no files.
+#[cfg(not(unix))]
+fn has_other_name(_: &fs::Metadata) -> bool {
+    false
 }

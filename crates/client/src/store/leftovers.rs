@@ -9,7 +9,7 @@ use acp_registry_plan::manifest::AgentId;
 
 use super::current::Current;
 use super::directory::{ASIDE, CURRENT, DIGESTS, FILES, IN_USE, NEW, RECEIPT};
-use super::integrity::size;
+use super::integrity::removable_size;
 use super::{Error, Store, Version};
 
 /// What was done about the leftovers of an agent.
@@ -40,12 +40,12 @@ pub(super) fn clear(agent: &Path) -> Result<Cleared, Error> {
         let restored = restorable(agent, &path);
         cleared.count += usize::from(restored.is_empty());
         for (kept, place) in restored {
-            cleared.bytes += size(&place);
+            cleared.bytes += removable_size(&place);
             restore(&kept, &place)?;
             cleared.restored.push(place);
         }
         if path.is_dir() {
-            cleared.bytes += size(&path);
+            cleared.bytes += removable_size(&path);
             Scratch::adopt(&path).remove()?;
         } else {
             fs::remove_file(&path).map_err(PathError::at(&path))?;
@@ -60,9 +60,9 @@ pub(super) fn look(agent: &Path) -> Result<Cleared, Error> {
     for path in list(agent)? {
         let restored = restorable(agent, &path);
         cleared.count += usize::from(restored.is_empty());
-        cleared.bytes += size(&path);
+        cleared.bytes += removable_size(&path);
         for (kept, place) in restored {
-            cleared.bytes = (cleared.bytes + size(&place)).saturating_sub(size(&kept));
+            cleared.bytes = (cleared.bytes + removable_size(&place)).saturating_sub(removable_size(&kept));
             cleared.restored.push(kept);
         }
     }

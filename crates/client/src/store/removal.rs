@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::current::Current;
 use super::directory::{CURRENT, IN_USE, RECEIPT};
 use super::find::names;
-use super::integrity::size;
+use super::integrity::removable_size;
 use super::leftovers::{self, Cleared, foreign, is_version};
 use super::{Error, Store, Version};
 use acp_registry_host::fs::PathError;
@@ -121,7 +121,7 @@ impl Store {
 
     /// Removes a version, or computes what that would free, and adds it to what was removed.
     fn remove_to(&self, freed: &mut Freed, place: &Path, id: &str) -> Result<(), Error> {
-        let (clients, bytes) = (clients(place), size(place));
+        let (clients, bytes) = (clients(place), removable_size(place));
         let version = describe(place, id).map(|version| Removed { bytes, ..version });
         if !self.only_looks {
             remove(place)?;
