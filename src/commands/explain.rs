@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
 fn unknown(name: &str) -> Failure {
     let group = name.trim_end_matches('*').trim_end_matches('/');
     let of_level: Vec<&str> =
-        CHECKS.iter().filter(|check| check.level.as_str() == group).map(|check| check.id).collect();
+        CHECKS.iter().filter(|check| check.level().as_str() == group).map(|check| check.id).collect();
     if !of_level.is_empty() {
         let failure = Failure::usage(UnknownRule { name: printable(name).into_owned(), suggestion: None });
         let help = format!("name a check of the level: {}", of_level.join(", "));

@@ -107,6 +107,6 @@ impl Checks {
 
 impl CheckBrief {
     pub(crate) fn of(check: &Check) -> Self {
-        Self { check: check.id, level: check.level, force: check.force, spec: check.spec, summary: check.summary }
+        Self { check: check.id, level: check.level(), force: check.force, spec: check.spec, summary: check.summary }
     }
 }

@@ -81,7 +81,7 @@ fn unexercised(examination: &Examination) -> Vec<String> {
 pub(crate) fn shortcoming(examination: &Examination) -> Option<String> {
     let mut failed = BTreeMap::<Level, usize>::new();
     for examined in examination.checks.iter().filter(|examined| examined.verdict == CheckVerdict::Fail) {
-        *failed.entry(examined.check.level).or_default() += 1;
+        *failed.entry(examined.check.level()).or_default() += 1;
     }
     let refused = |what: String, level: Level| format!("{what}, which `--require {}` would refuse", level.as_str());
     let Some((highest, _)) = failed.last_key_value() else {
@@ -170,7 +170,7 @@ fn rule(check: &Check) -> Value {
         "fullDescription": { "text": check.why },
         "help": { "text": check.fix, "markdown": markdown },
         "defaultConfiguration": { "level": if check.force == Force::Must { "error" } else { "warning" } },
-        "properties": { "force": check.force, "tags": [check.level] },
+        "properties": { "force": check.force, "tags": [check.level()] },
     })
 }
 
@@ -315,7 +315,7 @@ mod tests {
             exchange: None,
         };
         let (level, duration) = (Level::Turns, Duration::ZERO);
-        let checks = CHECKS.iter().filter(|check| check.level <= level).map(examined).collect();
+        let checks = CHECKS.iter().filter(|check| check.level() <= level).map(examined).collect();
         let mut whole =
             Examination { level, reached: Some(level), has_network: false, checks, duration, left: Vec::new() };
         assert_eq!(shortcoming(&whole), None);
@@ -323,7 +323,7 @@ mod tests {
         let text = "the agent could not be examined at the level `turns`, which `--require turns` would refuse";
         assert_eq!(shortcoming(&unreached).as_deref(), Some(text));
         let mut fail = |level, count| {
-            let of_level = whole.checks.iter_mut().filter(|examined| examined.check.level == level);
+            let of_level = whole.checks.iter_mut().filter(|examined| examined.check.level() == level);
             of_level.take(count).for_each(|examined| examined.verdict = CheckVerdict::Fail);
             shortcoming(&whole).unwrap()
         };

@@ -19,7 +19,7 @@ fn examined(case: &[&str]) -> Examination {
 }
 
 fn checks() -> Vec<&'static Check> {
-    let is_meant = |check: &&Check| check.level == Level::Protocol && (cfg!(unix) || !is_for_unix(check));
+    let is_meant = |check: &&Check| check.level() == Level::Protocol && (cfg!(unix) || !is_for_unix(check));
     CHECKS.iter().copied().filter(is_meant).collect()
 }
 

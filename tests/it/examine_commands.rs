@@ -10,7 +10,7 @@ use crate::verify::Verify;
 
 /// Number of checks of the level `protocol`.
 fn protocol() -> usize {
-    CHECKS.iter().filter(|check| check.level == Level::Protocol).count()
+    CHECKS.iter().filter(|check| check.level() == Level::Protocol).count()
 }
 
 /// An exchange in which the agent returns the protocol version of the client.

@@ -18,7 +18,7 @@ const HOSTILE: &str = "client {\"id\":2,\"method\":\"acp-registry/unknown\",\"pa
 
 /// The checks of the level `protocol`.
 fn checks() -> Vec<&'static Check> {
-    CHECKS.iter().copied().filter(|check| check.level == Level::Protocol).collect()
+    CHECKS.iter().copied().filter(|check| check.level() == Level::Protocol).collect()
 }
 
 fn probe(env: &Env, flags: &[&str], case: &[&str]) -> Run {

@@ -8,12 +8,12 @@ use crate::examined::{for_each, not_passed, planned, planned_with, with};
 
 fn examined(case: &[&str]) -> Examination {
     let mut plan = ExaminationPlan::up_to(Level::Sessions);
-    plan.only = |check| check.level == Level::Sessions;
+    plan.only = |check| check.level() == Level::Sessions;
     planned(case, Duration::from_secs(2), &plan)
 }
 
 fn checks() -> Vec<&'static Check> {
-    CHECKS.iter().copied().filter(|check| check.level == Level::Sessions).collect()
+    CHECKS.iter().copied().filter(|check| check.level() == Level::Sessions).collect()
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::examined::{for_each, not_passed, planned, with};
 
 fn examined_within(case: &[&str], patience: Duration) -> Examination {
     let mut plan = ExaminationPlan::up_to(Level::Turns);
-    plan.only = |check| check.level == Level::Turns;
+    plan.only = |check| check.level() == Level::Turns;
     planned(case, patience, &plan)
 }
 
@@ -17,7 +17,7 @@ fn examined(case: &[&str]) -> Examination {
 }
 
 fn checks() -> Vec<&'static Check> {
-    CHECKS.iter().copied().filter(|check| check.level == Level::Turns).collect()
+    CHECKS.iter().copied().filter(|check| check.level() == Level::Turns).collect()
 }
 
 fn is_alone(examination: &Examination, id: &str, text: &str) -> Result<(), String> {

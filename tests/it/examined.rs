@@ -39,8 +39,8 @@ pub(crate) fn planned_with(
     assert_eq!(std::fs::read_dir(temporary.path()).unwrap().count(), 0, "{case:?} left files behind");
     assert_eq!(examination.left, [] as [&str; 0]);
     let ids: Vec<&str> = examination.checks.iter().map(|examined| examined.check.id).collect();
-    let is_known = |check: &Check| plan.endpoint.is_some() || check.level != Level::Transport;
-    let is_planned = |check: &&&Check| check.level <= plan.level && is_known(check) && (plan.only)(check);
+    let is_known = |check: &Check| plan.endpoint.is_some() || check.level() != Level::Transport;
+    let is_planned = |check: &&&Check| check.level() <= plan.level && is_known(check) && (plan.only)(check);
     assert_eq!(ids, CHECKS.iter().filter(is_planned).map(|check| check.id).collect::<Vec<_>>());
     let messages = examination.checks.iter().filter_map(|examined| examined.message.as_deref());
     let hidden: Vec<&str> = messages.filter(|text| text.contains(char::is_control)).collect();

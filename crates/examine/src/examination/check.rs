@@ -15,8 +15,6 @@ use super::remote::Visit;
 pub struct Check {
     /// Stable id, such as `protocol/ids`: the level, then a name.
     pub id: &'static str,
-    /// The level of the check.
-    pub level: Level,
     /// How strongly the page demands the behavior.
     pub force: Force,
     /// Path of the page on the protocol's documentation site.
@@ -35,6 +33,11 @@ pub struct Check {
 }
 
 impl Check {
+    /// The level of the check, by its id.
+    pub fn level(&self) -> Level {
+        Level::named(self.id.split('/').next().unwrap_or_default()).unwrap_or_default()
+    }
+
     /// Whether the page is a proposal, which may change or be dropped. Elicitation has become a part of the protocol; its
     /// page still is that of the proposal.
     pub fn is_proposal(&self) -> bool {
@@ -186,6 +189,11 @@ impl Level {
             Self::Turns => "turns",
             Self::Drafts => "drafts",
         }
+    }
+
+    /// The level of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.as_str() == name)
     }
 
     /// Whether an agent gets a scripted model at this level.

@@ -59,7 +59,7 @@ pub async fn examine(
     let with_model = led(launch, options, &plan.recipe, access.model.as_deref());
     let is_planned = |check: &&Check| {
         let is_remote = plan.endpoint.is_some() || !matches!(check.run, Run::Visit(_));
-        check.level <= plan.level && is_remote && (plan.only)(check)
+        check.level() <= plan.level && is_remote && (plan.only)(check)
     };
     let checks = || CHECKS.iter().copied().filter(is_planned);
     let common = Common {
@@ -119,9 +119,9 @@ pub async fn examine(
             Some(judge(check, result, Duration::ZERO, None))
         }));
     }
-    results.sort_by_key(|examined| (examined.check.level, examined.check.id));
+    results.sort_by_key(|examined| (examined.check.level(), examined.check.id));
     let last_made = results.iter().filter(|examined| examined.verdict != CheckVerdict::NotExercised);
-    let reached = last_made.map(|examined| examined.check.level).max();
+    let reached = last_made.map(|examined| examined.check.level()).max();
     let handshake = outcome.handshake.protocol_version.map(|_| Level::Handshake);
     Examination {
         level: plan.level,
@@ -182,9 +182,9 @@ fn groups(checks: impl Iterator<Item = &'static Check>) -> VecDeque<CheckGroup> 
     for check in checks {
         let Run::Talk(setup, talk) = check.run else { continue };
         let (of, item) = (setup.instance(), Item { check, setup, talk });
-        match groups.iter_mut().find(|group| (group.setup, group.level) == (of, check.level)) {
+        match groups.iter_mut().find(|group| (group.setup, group.level) == (of, check.level())) {
             Some(group) => group.items.push(item),
-            None => groups.push(CheckGroup { setup: of, level: check.level, items: vec![item] }),
+            None => groups.push(CheckGroup { setup: of, level: check.level(), items: vec![item] }),
         }
     }
     for group in &mut groups {

@@ -241,7 +241,7 @@ impl<'a> Lane<'a> {
             (attempt, Doubt::Yes)
         } else if !item.setup.is_shared() {
             (attempt, Doubt::IfDefective)
-        } else if item.check.level == Level::Turns {
+        } else if item.check.level() == Level::Turns {
             let again = self.attempt(item, self.patience_again()).await;
             (Attempt { was_used: attempt.was_used, ..again }, Doubt::IfDefective)
         } else {
@@ -283,7 +283,7 @@ impl<'a> Lane<'a> {
         };
         let result = match result {
             Err(trouble)
-                if self.common.lacks_network && trouble.may_be_of_network(item.check.level >= Level::Turns) =>
+                if self.common.lacks_network && trouble.may_be_of_network(item.check.level() >= Level::Turns) =>
             {
                 let is_new = unreached(&agent.stderr().await) > reports;
                 Err(if is_new {

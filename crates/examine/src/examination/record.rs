@@ -58,7 +58,7 @@ impl Record {
     /// Reads the member `examination` of a row. Unknown checks are kept, and members of another type are ignored. Returns
     /// `None` if the value has no known level or no checks.
     pub fn read(value: &Value) -> Option<Self> {
-        let level = |name: &str| level(value.get(name)?.as_str()?);
+        let level = |name: &str| Level::named(value.get(name)?.as_str()?);
         let checks = value.get("checks")?.as_array()?.iter().filter_map(Value::as_object);
         Some(Self {
             level: level("level")?,
@@ -121,7 +121,7 @@ impl CheckRecord {
 
     /// The level of the check, by its id; `None` if this version does not know it.
     pub fn level(&self) -> Option<Level> {
-        level(self.id.split('/').next()?)
+        Level::named(self.id.split('/').next()?)
     }
 }
 
@@ -142,10 +142,6 @@ impl From<&Examination> for Record {
             checks: checks.collect(),
         }
     }
-}
-
-fn level(name: &str) -> Option<Level> {
-    Level::ALL.into_iter().find(|level| level.as_str() == name)
 }
 
 fn verdict(name: &str) -> Option<CheckVerdict> {
@@ -227,10 +223,10 @@ mod tests {
             exchange: None,
         };
         let mut checks: Vec<_> = required()
-            .filter(|check| check.level == Level::Protocol)
+            .filter(|check| check.level() == Level::Protocol)
             .map(|check| examined(*check, CheckVerdict::Pass, None))
             .collect();
-        let later = required().find(|check| check.level == Level::Sessions).unwrap();
+        let later = required().find(|check| check.level() == Level::Sessions).unwrap();
         checks.push(examined(*later, CheckVerdict::NotExercised, Some(reason.clone())));
         let (level, has_network, duration) = (Level::Sessions, false, Duration::ZERO);
         let mut examination =

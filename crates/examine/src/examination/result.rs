@@ -157,7 +157,7 @@ impl Examination {
     pub fn shortfall(&self, level: Level) -> Option<Shortfall> {
         let failed = |examined: &&Examined| {
             examined.check.force == Force::Must
-                && examined.check.level <= level
+                && examined.check.level() <= level
                 && examined.verdict == CheckVerdict::Fail
         };
         let ids: Vec<&str> = self.checks.iter().filter(failed).map(|examined| examined.check.id).collect();
@@ -169,7 +169,7 @@ impl Examination {
         }
         let is_cut = |examined: &&Examined| {
             let Examined { check, verdict, message, .. } = examined;
-            check.force == Force::Must && check.level <= level && is_cut(*verdict, message.as_deref())
+            check.force == Force::Must && check.level() <= level && is_cut(*verdict, message.as_deref())
         };
         let cut = self.checks.iter().filter(is_cut).count();
         if cut > 0 {

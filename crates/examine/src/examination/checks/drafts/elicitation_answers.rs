@@ -1,11 +1,10 @@
 use crate::examination::agent::StartedAgent;
 use crate::examination::ask::not_asked;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/elicitation-answers",
-    level: Level::Drafts,
     force: Force::Should,
     spec: "rfds/elicitation",
     summary: "continues if the user declines or dismisses a question",

@@ -1,11 +1,10 @@
 use crate::examination::agent::StartedAgent;
 use crate::examination::ask::form_problem;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/elicitation-form",
-    level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/elicitation",
     summary: "asks with a form that has only fields of simple types",

@@ -1,10 +1,9 @@
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/elicitation-unsupported",
-    level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/elicitation",
     summary: "asks nothing of a client without elicitation, and continues",

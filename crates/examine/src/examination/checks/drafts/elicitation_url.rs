@@ -2,13 +2,12 @@ use acp_registry_plan::text::quote;
 use serde_json::Value;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::client::ClientOffer;
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/elicitation-url",
-    level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/elicitation",
     summary: "sends a valid link to a client that only opens links, and names it on completion",

@@ -2,12 +2,11 @@ use acp_registry_plan::text::quote;
 use serde_json::json;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/hitl-edited",
-    level: Level::Drafts,
     force: Force::Observed,
     spec: "rfds/hitl-editing",
     summary: "continues from the content that the user has edited",

@@ -1,12 +1,11 @@
 use serde_json::json;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/hitl-rejected",
-    level: Level::Drafts,
     force: Force::Observed,
     spec: "rfds/hitl-editing",
     summary: "continues the turn without the file if the user rejects it",

@@ -1,12 +1,11 @@
 use serde_json::json;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/inject-cancel",
-    level: Level::Drafts,
     force: Force::Should,
     spec: "rfds/v2/session-inject",
     summary: "keeps pending messages when a turn is cancelled",

@@ -3,12 +3,11 @@ use std::future::ready;
 use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/inject-capability",
-    level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/v2/session-inject",
     summary: "advertises at least one mode with `session/inject`",

@@ -1,11 +1,10 @@
 use crate::examination::agent::{StartedAgent, error_of_code};
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::unended::PRECONDITION;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/inject-idle",
-    level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/v2/session-inject",
     summary: "refuses to steer a session without a running turn",

@@ -1,13 +1,12 @@
 use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::unended::WATCHED;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/inject-queue",
-    level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/v2/session-inject",
     summary: "accepts queued messages during a turn, and delivers them in order after it",

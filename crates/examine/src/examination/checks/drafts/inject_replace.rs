@@ -2,13 +2,12 @@ use acp_registry_plan::text::quote;
 use serde_json::json;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::unended::{PRECONDITION, text};
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/inject-replace",
-    level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/v2/session-inject",
     summary: "delivers the new content of a pending message that is replaced",

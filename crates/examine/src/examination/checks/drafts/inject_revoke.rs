@@ -1,13 +1,12 @@
 use serde_json::json;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::unended::WATCHED;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/inject-revoke",
-    level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/v2/session-inject",
     summary: "drops a pending message that is revoked",

@@ -1,11 +1,10 @@
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::unended::WATCHED;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/inject-steer",
-    level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/v2/session-inject",
     summary: "delivers a steering message during the turn, but not while a permission is open",

@@ -1,12 +1,11 @@
 use serde_json::json;
 
 use crate::examination::agent::{StartedAgent, error_of_code};
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/inject-unknown",
-    level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/v2/session-inject",
     summary: "refuses to revoke an unknown message",

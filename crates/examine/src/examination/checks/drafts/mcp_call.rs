@@ -1,14 +1,13 @@
 use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::client::AgentCall;
 use crate::examination::drafts::TOOL;
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/mcp-call",
-    level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/mcp-over-acp",
     summary: "calls a tool of the client's MCP server over the connection",

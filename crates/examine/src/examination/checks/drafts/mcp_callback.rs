@@ -1,13 +1,12 @@
 use serde_json::json;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::drafts::connection;
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/mcp-callback",
-    level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/mcp-over-acp",
     summary: "answers requests of the client's MCP server",

@@ -1,12 +1,11 @@
 use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/mcp-connect",
-    level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/mcp-over-acp",
     summary: "connects to an MCP server of the client by its id",

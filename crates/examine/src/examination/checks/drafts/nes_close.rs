@@ -1,13 +1,12 @@
 use serde_json::json;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::nes::suggest_params;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/nes-close",
-    level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/next-edit-suggestions",
     summary: "closes a session for suggestions, and no other",

@@ -1,13 +1,12 @@
 use serde_json::{Value, json};
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::nes::{DOCUMENT, positions};
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/nes-events",
-    level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/next-edit-suggestions",
     summary: "follows the document events that it advertises, without answering them",

@@ -1,12 +1,11 @@
 use serde_json::json;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/nes-feedback",
-    level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/next-edit-suggestions",
     summary: "takes `nes/accept` and `nes/reject` with each reason, without answering them",

@@ -2,13 +2,12 @@ use acp_registry_plan::text::quote;
 use serde_json::json;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::nes::{positions, width};
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/nes-positions",
-    level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/next-edit-suggestions",
     summary: "counts characters in the position encoding that was negotiated",

@@ -2,12 +2,11 @@ use acp_registry_plan::text::quote;
 use serde_json::json;
 
 use crate::examination::agent::{StartedAgent, needs_sign_in};
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/nes-start",
-    level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/next-edit-suggestions",
     summary: "gives each session for suggestions an id of its own",

@@ -4,13 +4,12 @@ use acp_registry_plan::text::quote;
 use serde_json::{Value, json};
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::nes::problem;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/nes-suggest",
-    level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/next-edit-suggestions",
     summary: "answers with suggestions that have all members of their kind",

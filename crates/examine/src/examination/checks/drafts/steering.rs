@@ -1,12 +1,11 @@
 use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/steering",
-    level: Level::Drafts,
     force: Force::Observed,
     spec: "rfds/v2/session-inject",
     summary: "answers `_session/steering` without a running turn as adapters do",

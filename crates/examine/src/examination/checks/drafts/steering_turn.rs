@@ -1,12 +1,11 @@
 use acp_registry_plan::text::quote;
 
 use crate::examination::agent::{StartedAgent, silent};
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/steering-turn",
-    level: Level::Drafts,
     force: Force::Observed,
     spec: "rfds/v2/session-inject",
     summary: "adds the message of `_session/steering` to the running turn",

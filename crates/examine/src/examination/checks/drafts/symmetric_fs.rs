@@ -1,13 +1,12 @@
 use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::client::ClientOffer;
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/symmetric-fs",
-    level: Level::Drafts,
     force: Force::Observed,
     spec: "rfds/symmetric-fs",
     summary: "reads through a client that offers only writing before it writes",

@@ -1,12 +1,11 @@
 use std::future::ready;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/v2-initialize",
-    level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/v2/overview",
     summary: "answers version 2 of `initialize` with the members of version 2",

@@ -1,10 +1,9 @@
-use crate::examination::check::{Check, Force, Level, Run};
+use crate::examination::check::{Check, Force, Run};
 use crate::examination::failure::CheckFailure;
 use crate::examination::messages::OutputViolations;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/v2-messages",
-    level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/v2/overview",
     summary: "writes messages of version 2 that match its schema",

@@ -1,11 +1,10 @@
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::client::SessionUpdate;
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/v2-prompt",
-    level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/v2/prompt",
     summary: "accepts a prompt of version 2, repeats it with the id that it answers, and reports when it is idle",

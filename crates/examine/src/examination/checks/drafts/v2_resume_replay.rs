@@ -1,12 +1,11 @@
 use serde_json::json;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/v2-resume-replay",
-    level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/v2/session-resume-replay",
     summary: "replays a conversation when it is asked to, and only then",

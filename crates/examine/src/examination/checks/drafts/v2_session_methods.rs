@@ -2,12 +2,11 @@ use serde_json::json;
 
 use crate::examination::access::METHOD_NOT_FOUND;
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/v2-session-methods",
-    level: Level::Drafts,
     force: Force::Must,
     spec: "rfds/v2/required-session-methods",
     summary: "has all session methods of version 2",

@@ -1,12 +1,11 @@
 use serde_json::json;
 
 use crate::examination::agent::{NO_SESSION, StartedAgent};
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/cancel-unknown-session",
-    level: Level::Protocol,
     force: Force::Must,
     spec: "protocol/v1/overview",
     summary: "ignores `session/cancel` for an unknown session, and keeps running",

@@ -1,12 +1,11 @@
 use std::future::ready;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/client-capabilities",
-    level: Level::Protocol,
     force: Force::Should,
     spec: "protocol/v1/initialization",
     summary: "accepts a client without capabilities",

@@ -1,13 +1,12 @@
 use std::future::ready;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::schema;
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/initialize",
-    level: Level::Protocol,
     force: Force::Must,
     spec: "protocol/v1/schema",
     summary: "answers `initialize` with a result that matches the schema",

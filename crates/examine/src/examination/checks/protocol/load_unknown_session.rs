@@ -1,12 +1,11 @@
 use serde_json::json;
 
 use crate::examination::agent::{NO_SESSION, StartedAgent, refused};
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/load-unknown-session",
-    level: Level::Protocol,
     force: Force::Observed,
     spec: "protocol/v1/schema",
     summary: "refuses to load an unknown session",

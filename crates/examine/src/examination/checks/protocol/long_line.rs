@@ -1,12 +1,11 @@
 use serde_json::json;
 
 use crate::examination::agent::{PING, StartedAgent, silent};
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/long-line",
-    level: Level::Protocol,
     force: Force::Observed,
     spec: "protocol/v1/transports",
     summary: "reads a line of 1 MiB",

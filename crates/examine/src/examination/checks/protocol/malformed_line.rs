@@ -1,10 +1,9 @@
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/malformed-line",
-    level: Level::Protocol,
     force: Force::Observed,
     spec: "protocol/v1/transports",
     summary: "keeps running after lines that are not JSON",

@@ -1,12 +1,11 @@
 use serde_json::{Value, json};
 
 use crate::examination::agent::{PING, StartedAgent, silent};
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/pipelined-requests",
-    level: Level::Protocol,
     force: Force::Must,
     spec: "protocol/v1/extensibility",
     summary: "answers all requests that arrive at once",

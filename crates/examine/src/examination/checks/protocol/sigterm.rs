@@ -1,12 +1,11 @@
 use std::time::Duration;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/sigterm",
-    level: Level::Protocol,
     force: Force::Observed,
     spec: "protocol/v1/transports",
     summary: "exits within 5 seconds after SIGTERM",

@@ -2,12 +2,11 @@ use acp_registry_plan::text::quote;
 use serde_json::json;
 
 use crate::examination::agent::{PING, StartedAgent, silent};
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/split-line",
-    level: Level::Protocol,
     force: Force::Must,
     spec: "protocol/v1/transports",
     summary: "reads a line that arrives one byte at a time",

@@ -1,10 +1,9 @@
-use crate::examination::check::{Check, Force, Level, Run};
+use crate::examination::check::{Check, Force, Run};
 use crate::examination::failure::CheckFailure;
 use crate::examination::messages::OutputViolations;
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/stdout",
-    level: Level::Protocol,
     force: Force::Must,
     spec: "protocol/v1/transports",
     summary: "writes only messages to stdout",

@@ -1,12 +1,11 @@
 use serde_json::{Value, json};
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/unknown-auth-method",
-    level: Level::Protocol,
     force: Force::Observed,
     spec: "protocol/v1/authentication",
     summary: "refuses an unknown authentication method",

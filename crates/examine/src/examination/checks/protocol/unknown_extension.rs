@@ -1,12 +1,11 @@
 use serde_json::json;
 
 use crate::examination::agent::{StartedAgent, error_of_code};
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/unknown-extension",
-    level: Level::Protocol,
     force: Force::Should,
     spec: "protocol/v1/extensibility",
     summary: "answers an unknown extension with the code -32601",

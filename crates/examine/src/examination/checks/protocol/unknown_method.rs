@@ -1,12 +1,11 @@
 use serde_json::json;
 
 use crate::examination::agent::{StartedAgent, error_of_code};
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/unknown-method",
-    level: Level::Protocol,
     force: Force::Must,
     spec: "protocol/v1/overview",
     summary: "answers an unknown method with the code -32601",

@@ -1,12 +1,11 @@
 use acp_registry_protocol::handshake::initialize_params;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/version",
-    level: Level::Protocol,
     force: Force::Must,
     spec: "protocol/v1/initialization",
     summary: "answers an unknown protocol version with the latest version that it supports",

@@ -1,12 +1,11 @@
 use serde_json::json;
 
 use crate::examination::agent::{PING, StartedAgent};
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/wrong-ids",
-    level: Level::Protocol,
     force: Force::Observed,
     spec: "protocol/v1/overview",
     summary: "stays usable after a request whose id has a wrong type",

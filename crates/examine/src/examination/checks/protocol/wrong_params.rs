@@ -1,13 +1,12 @@
 use serde_json::json;
 
 use crate::examination::agent::{StartedAgent, error_of_code, needs_sign_in};
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::messages::RpcError;
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/wrong-params",
-    level: Level::Protocol,
     force: Force::Must,
     spec: "protocol/v1/overview",
     summary: "answers invalid parameters with the code -32602",

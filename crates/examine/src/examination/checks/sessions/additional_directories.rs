@@ -3,12 +3,11 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/additional-directories",
-    level: Level::Sessions,
     force: Force::Observed,
     spec: "protocol/v1/session-setup",
     summary: "opens a session with an additional directory",

@@ -1,12 +1,11 @@
 use serde_json::json;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/close",
-    level: Level::Sessions,
     force: Force::Must,
     spec: "protocol/v1/session-setup",
     summary: "closes a session that is open, and no other",

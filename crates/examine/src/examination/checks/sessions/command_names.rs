@@ -3,12 +3,11 @@ use std::collections::BTreeSet;
 use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/command-names",
-    level: Level::Sessions,
     force: Force::Observed,
     spec: "protocol/v1/slash-commands",
     summary: "gives each command a name of its own, without a slash",

@@ -3,13 +3,12 @@ use std::collections::BTreeSet;
 use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::session_options::shown;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/config-values",
-    level: Level::Sessions,
     force: Force::Observed,
     spec: "protocol/v1/session-config-options",
     summary: "lists each option and each value once, and the current value among them",

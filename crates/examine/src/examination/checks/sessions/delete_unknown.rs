@@ -1,12 +1,11 @@
 use serde_json::json;
 
 use crate::examination::agent::{NO_SESSION, StartedAgent};
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/delete-unknown",
-    level: Level::Sessions,
     force: Force::Should,
     spec: "protocol/v1/session-delete",
     summary: "accepts the deletion of a session that does not exist",

@@ -1,10 +1,9 @@
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/fork",
-    level: Level::Sessions,
     force: Force::Observed,
     spec: "rfds/session-fork",
     summary: "gives a fork of a session an id of its own",

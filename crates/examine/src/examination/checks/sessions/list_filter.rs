@@ -4,12 +4,11 @@ use acp_registry_plan::text::quote;
 use serde_json::{Value, json};
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/list-filter",
-    level: Level::Sessions,
     force: Force::Must,
     spec: "protocol/v1/session-list",
     summary: "lists the sessions of the directory that the client asks for, and only these",

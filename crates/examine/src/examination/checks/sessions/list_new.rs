@@ -1,10 +1,9 @@
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/list-new",
-    level: Level::Sessions,
     force: Force::Observed,
     spec: "protocol/v1/session-list",
     summary: "lists a session as soon as it is open",

@@ -4,13 +4,12 @@ use acp_registry_plan::text::quote;
 use serde_json::json;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::listing::PAGES;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/list-paging",
-    level: Level::Sessions,
     force: Force::Must,
     spec: "protocol/v1/session-list",
     summary: "lists further sessions on further pages",

@@ -1,13 +1,12 @@
 use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::server::VALUE;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/mcp-env",
-    level: Level::Sessions,
     force: Force::Observed,
     spec: "protocol/v1/session-setup",
     summary: "sets the environment variables of an MCP server",

@@ -1,10 +1,9 @@
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/mcp-server",
-    level: Level::Sessions,
     force: Force::Should,
     spec: "protocol/v1/session-setup",
     summary: "connects to the MCP servers of a session",

@@ -3,12 +3,11 @@ use std::collections::BTreeSet;
 use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/modes",
-    level: Level::Sessions,
     force: Force::Observed,
     spec: "protocol/v1/session-modes",
     summary: "names the current mode and the available ones",

@@ -5,13 +5,12 @@ use serde_json::Value;
 
 use crate::examination::access::OpenSession;
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::session_options::{ConfigOption, read_options, shown};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/modes-in-sync",
-    level: Level::Sessions,
     force: Force::Should,
     spec: "protocol/v1/session-config-options",
     summary: "keeps its modes and the option for modes in sync",

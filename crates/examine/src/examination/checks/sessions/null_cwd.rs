@@ -1,12 +1,11 @@
 use serde_json::Value;
 
 use crate::examination::agent::{StartedAgent, refused};
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/null-cwd",
-    level: Level::Sessions,
     force: Force::Should,
     spec: "protocol/v1/session-setup",
     summary: "refuses a session without a `cwd`",

@@ -1,10 +1,9 @@
 use crate::examination::agent::{StartedAgent, refused};
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/relative-cwd",
-    level: Level::Sessions,
     force: Force::Observed,
     spec: "protocol/v1/session-setup",
     summary: "refuses a relative `cwd`",

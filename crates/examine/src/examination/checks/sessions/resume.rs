@@ -1,12 +1,11 @@
 use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/resume",
-    level: Level::Sessions,
     force: Force::Must,
     spec: "protocol/v1/session-setup",
     summary: "resumes a session without replaying it",

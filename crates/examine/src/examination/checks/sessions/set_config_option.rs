@@ -1,13 +1,12 @@
 use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::session_options::read_options;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/set-config-option",
-    level: Level::Sessions,
     force: Force::Must,
     spec: "protocol/v1/session-config-options",
     summary: "answers the change of an option with all options",

@@ -3,13 +3,12 @@ use serde_json::Value;
 
 use crate::examination::access::OpenSession;
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::session_options::{ConfigOption, TRIED, read_options, shown};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/set-config-values",
-    level: Level::Sessions,
     force: Force::Observed,
     spec: "protocol/v1/session-config-options",
     summary: "accepts the values of its options, and reports the one that was set",

@@ -3,13 +3,12 @@ use std::time::Duration;
 use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::session_options::TRIED;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/set-mode",
-    level: Level::Sessions,
     force: Force::Observed,
     spec: "protocol/v1/session-modes",
     summary: "changes to each of its modes",

@@ -1,13 +1,12 @@
 use serde_json::json;
 
 use crate::examination::agent::{StartedAgent, refused};
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::session_options::UNKNOWN;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/unknown-config-option",
-    level: Level::Sessions,
     force: Force::Observed,
     spec: "protocol/v1/session-config-options",
     summary: "refuses an option that it does not have",

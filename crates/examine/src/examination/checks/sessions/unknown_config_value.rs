@@ -2,13 +2,12 @@ use acp_registry_plan::text::quote;
 use serde_json::{Value, json};
 
 use crate::examination::agent::{StartedAgent, refused};
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::session_options::{ConfigOption, UNKNOWN};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/unknown-config-value",
-    level: Level::Sessions,
     force: Force::Observed,
     spec: "protocol/v1/session-config-options",
     summary: "refuses a value that an option does not have",

@@ -1,11 +1,10 @@
 use crate::examination::agent::{StartedAgent, refused};
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::session_options::UNKNOWN;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/unknown-mode",
-    level: Level::Sessions,
     force: Force::Observed,
     spec: "protocol/v1/session-modes",
     summary: "refuses a mode that it does not have",

@@ -17,12 +17,11 @@ mod session_streams;
 mod unknown_connection;
 mod web_socket;
 
-use crate::examination::check::{Check, Force, Level, Run};
+use crate::examination::check::{Check, Force, Run};
 
 /// What most checks of the level have in common.
 const BASE: Check = Check {
     id: "",
-    level: Level::Transport,
     force: Force::Must,
     spec: "rfds/streamable-http-websocket-transport",
     summary: "",

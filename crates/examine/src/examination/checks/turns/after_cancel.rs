@@ -1,10 +1,9 @@
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "turns/after-cancel",
-    level: Level::Turns,
     force: Force::Must,
     spec: "protocol/v1/prompt-turn",
     summary: "carries out a prompt after a cancelled one",

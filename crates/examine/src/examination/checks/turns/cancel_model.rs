@@ -1,10 +1,9 @@
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "turns/cancel-model",
-    level: Level::Turns,
     force: Force::Should,
     spec: "protocol/v1/prompt-turn",
     summary: "ends the request to the model of a turn that is cancelled",

@@ -1,13 +1,12 @@
 use super::rejection::SETTLES;
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::client::Permission;
 use crate::examination::failure::CheckFailure;
 use crate::model::{Script, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/cancel-permission",
-    level: Level::Turns,
     force: Force::Must,
     spec: "protocol/v1/prompt-turn",
     summary: "ends a turn with `cancelled` when it is cancelled while a permission is open",

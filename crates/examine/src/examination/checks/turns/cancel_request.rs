@@ -1,12 +1,11 @@
 use serde_json::json;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "turns/cancel-request",
-    level: Level::Turns,
     force: Force::Must,
     spec: "protocol/v1/cancellation",
     summary: "answers a prompt that `$/cancel_request` cancels, with a result or the error -32800",

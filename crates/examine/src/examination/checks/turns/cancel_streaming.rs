@@ -1,11 +1,10 @@
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::turn::{is_reason, stop_reason};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/cancel-streaming",
-    level: Level::Turns,
     force: Force::Must,
     spec: "protocol/v1/prompt-turn",
     summary: "ends a turn with `cancelled` when it is cancelled while text arrives",

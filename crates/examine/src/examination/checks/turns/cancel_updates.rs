@@ -1,10 +1,9 @@
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "turns/cancel-updates",
-    level: Level::Turns,
     force: Force::Must,
     spec: "protocol/v1/prompt-turn",
     summary: "sends no update of a cancelled turn after its response",

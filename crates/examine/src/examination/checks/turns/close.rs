@@ -1,13 +1,12 @@
 use serde_json::json;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::turn::{is_reason, stop_reason};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/close",
-    level: Level::Turns,
     force: Force::Must,
     spec: "protocol/v1/session-setup",
     summary: "cancels the turn of a session that is closed, and of no other",

@@ -1,11 +1,10 @@
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::model::{Script, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/cwd",
-    level: Level::Turns,
     force: Force::Must,
     spec: "protocol/v1/session-setup",
     summary: "runs commands in the working directory of the session",

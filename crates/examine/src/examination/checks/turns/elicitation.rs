@@ -1,6 +1,6 @@
 use crate::examination::agent::StartedAgent;
 use crate::examination::ask::{form_problem, not_asked};
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::client::ClientOffer;
 use crate::examination::drafts::content;
 use crate::examination::failure::CheckFailure;
@@ -8,7 +8,6 @@ use crate::model::{Script, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/elicitation",
-    level: Level::Turns,
     force: Force::Must,
     spec: "rfds/elicitation",
     summary: "asks a question that the client can show, and goes on whatever the answer is",

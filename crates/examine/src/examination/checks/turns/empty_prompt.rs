@@ -1,12 +1,11 @@
 use serde_json::json;
 
 use crate::examination::agent::{StartedAgent, silent};
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "turns/empty-prompt",
-    level: Level::Turns,
     force: Force::Observed,
     spec: "protocol/v1/prompt-turn",
     summary: "answers an empty prompt, and carries out the next one",

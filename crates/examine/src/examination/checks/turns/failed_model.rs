@@ -1,11 +1,10 @@
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::model::{Script, Step};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/failed-model",
-    level: Level::Turns,
     force: Force::Observed,
     spec: "protocol/v1/prompt-turn",
     summary: "does not end a turn with `end_turn` if the model has failed",

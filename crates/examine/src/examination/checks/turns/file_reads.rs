@@ -1,13 +1,12 @@
 use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::model::{Script, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/file-reads",
-    level: Level::Turns,
     force: Force::Observed,
     spec: "protocol/v1/file-system",
     summary: "reads the unsaved text of a file through the client",

@@ -1,11 +1,10 @@
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::model::{Script, Step};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/history",
-    level: Level::Turns,
     force: Force::Should,
     spec: "protocol/v1/prompt-turn",
     summary: "tells the model what was said earlier in the session",

@@ -1,12 +1,11 @@
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::turn::plain;
 use crate::model::{Script, Step};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/late-text",
-    level: Level::Turns,
     force: Force::Observed,
     spec: "protocol/v1/prompt-turn",
     summary: "sends all text of a turn before the response that ends it",

@@ -1,13 +1,12 @@
 use serde_json::json;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::model::{Script, Step};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/link-context",
-    level: Level::Turns,
     force: Force::Observed,
     spec: "protocol/v1/content",
     summary: "tells the model about links to resources in prompts",

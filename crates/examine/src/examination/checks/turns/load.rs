@@ -1,14 +1,13 @@
 use std::time::Duration;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::client::SessionUpdate;
 use crate::examination::failure::CheckFailure;
 use crate::examination::turn::plain;
 
 pub(super) static CHECK: Check = Check {
     id: "turns/load",
-    level: Level::Turns,
     force: Force::Must,
     spec: "protocol/v1/session-setup",
     summary: "replays the conversation of a session that is loaded, responds, and goes on from there",

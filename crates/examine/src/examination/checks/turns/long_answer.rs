@@ -3,14 +3,13 @@ use std::time::Duration;
 use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::turn::plain;
 use crate::model::{Script, Step};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/long-answer",
-    level: Level::Turns,
     force: Force::Observed,
     spec: "protocol/v1/prompt-turn",
     summary: "sends an answer of 1 MB",

@@ -1,10 +1,9 @@
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "turns/mcp-tools",
-    level: Level::Turns,
     force: Force::Observed,
     spec: "protocol/v1/session-setup",
     summary: "calls a tool of an MCP server of the session",

@@ -1,13 +1,12 @@
 use std::time::Duration;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::model::{Script, Step};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/parallel-sessions",
-    level: Level::Turns,
     force: Force::Must,
     spec: "protocol/v1/session-setup",
     summary: "keeps the turns of two sessions apart",

@@ -1,14 +1,13 @@
 use std::time::Duration;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::client::Permission;
 use crate::examination::failure::CheckFailure;
 use crate::model::{Script, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/rejection",
-    level: Level::Turns,
     force: Force::Must,
     spec: "protocol/v1/tool-calls",
     summary: "does not run a tool that was rejected",

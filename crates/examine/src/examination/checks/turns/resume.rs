@@ -1,14 +1,13 @@
 use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::client::SessionUpdate;
 use crate::examination::failure::CheckFailure;
 use crate::examination::turn::plain;
 
 pub(super) static CHECK: Check = Check {
     id: "turns/resume",
-    level: Level::Turns,
     force: Force::Must,
     spec: "protocol/v1/session-setup",
     summary: "resumes a session that had a turn, without replaying it, and goes on from there",

@@ -1,11 +1,10 @@
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::model::{Script, Step};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/streaming",
-    level: Level::Turns,
     force: Force::Observed,
     spec: "protocol/v1/prompt-turn",
     summary: "sends text while the model is still writing",

@@ -1,12 +1,11 @@
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::client::TERMINAL_OUTPUT;
 use crate::examination::failure::CheckFailure;
 use crate::model::{Script, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/terminal-output",
-    level: Level::Turns,
     force: Force::Observed,
     spec: "protocol/v1/terminals",
     summary: "passes the output of a terminal to the model",

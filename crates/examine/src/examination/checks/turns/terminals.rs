@@ -6,14 +6,13 @@ use acp_registry_protocol::handshake::Silence;
 use tokio::time::Instant;
 
 use crate::examination::agent::{StartedAgent, silent};
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::examination::turn::Turn;
 use crate::model::{Script, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/terminals",
-    level: Level::Turns,
     force: Force::Must,
     spec: "protocol/v1/terminals",
     summary: "creates terminals in the directory of the session, and releases them",

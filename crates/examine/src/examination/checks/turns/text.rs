@@ -3,7 +3,7 @@ use std::time::Duration;
 use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::client::SessionUpdate;
 use crate::examination::failure::CheckFailure;
 use crate::examination::schema::defines_update;
@@ -12,7 +12,6 @@ use crate::model::{Script, Step};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/text",
-    level: Level::Turns,
     force: Force::Must,
     spec: "protocol/v1/prompt-turn",
     summary: "sends the whole text of the model in order and once, and stops with `end_turn`",

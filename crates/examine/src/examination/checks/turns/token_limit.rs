@@ -1,13 +1,12 @@
 use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::model::{Script, Step};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/token-limit",
-    level: Level::Turns,
     force: Force::Should,
     spec: "protocol/v1/prompt-turn",
     summary: "stops with `max_tokens` if the model reaches its token limit",

@@ -3,14 +3,13 @@ use std::collections::BTreeMap;
 use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::client::SessionUpdate;
 use crate::examination::failure::CheckFailure;
 use crate::model::{Script, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/tool-call-status",
-    level: Level::Turns,
     force: Force::Should,
     spec: "protocol/v1/tool-calls",
     summary: "moves the status of a tool call only forward",

@@ -3,13 +3,12 @@ use std::collections::BTreeMap;
 use acp_registry_plan::text::quote;
 
 use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Level, Run, Setup};
+use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::failure::CheckFailure;
 use crate::model::{Script, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/tool-calls",
-    level: Level::Turns,
     force: Force::Should,
     spec: "protocol/v1/tool-calls",
     summary: "reports each tool call with its outcome",
