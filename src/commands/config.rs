@@ -448,7 +448,7 @@ fn notes(args: &Args, answer: &SettingsText) -> Vec<String> {
             ));
         }
         StartForm::Run if answer.installed.is_none() && args.place.is_offline() => notes.push(format!(
-            "{id} is {lack}, and a start with --offline installs nothing: `{PROGRAM} install {id}` comes first"
+            "{id} is {lack}, and a start with --offline fetches nothing: `{PROGRAM} install {id}` comes first"
         )),
         StartForm::Run if answer.installed.is_none() => {
             notes.push(format!("{id} is {lack}: the first start installs it, or `{PROGRAM} install {id}` does now"));

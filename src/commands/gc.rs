@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 fn text(removal: &Removal, is_emptying: bool) -> String {
     let freed = &removal.freed;
     let mut text = String::new();
-    for Removed { id, version, bytes: size, .. } in &freed.removed {
+    for Removed { id, version, freed: size, .. } in &freed.removed {
         let done = if removal.is_dry_run { "would remove" } else { "removed" };
         text.push_str(&format!("{done} {id} {version}, {}\n", bytes(*size)));
     }
@@ -78,7 +78,7 @@ fn text(removal: &Removal, is_emptying: bool) -> String {
         let clients = clients.join(", ");
         text.push_str(&format!("kept {id} {version}, which settings name ({clients}); `gc --direct` removes it\n"));
     }
-    let left = freed.bytes.saturating_sub(freed.removed.iter().map(|one| one.bytes).sum());
+    let left = freed.bytes.saturating_sub(freed.removed.iter().map(|one| one.freed).sum());
     if left > 0 || freed.leftovers > 0 {
         let done = if removal.is_dry_run { "would remove" } else { "removed" };
         text.push_str(&format!("{done} files of interrupted runs, {}\n", bytes(left)));
@@ -86,7 +86,7 @@ fn text(removal: &Removal, is_emptying: bool) -> String {
     let done = if removal.is_dry_run { "would be removed" } else { "removed" };
     if !freed.removed.is_empty() {
         let count = plural(freed.removed.len(), "version");
-        let sizes = freed.removed.iter().map(|one| one.bytes).chain([left]);
+        let sizes = freed.removed.iter().map(|one| one.freed).chain([left]);
         text.push_str(&format!("{count} {done}, {} freed\n", total(sizes)));
     } else if left == 0 && freed.leftovers == 0 && removal.errors.is_empty() && freed.restored.is_empty() {
         text.push_str(if removal.caches.iter().all(|cache| cache.size + cache.freed_bytes == 0) {

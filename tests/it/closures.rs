@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha512};
 use crate::agent::fake_agent;
 use crate::archives::{gz, tar};
 use crate::people::{People, files};
-use crate::server::{not_found, status};
+use crate::server::{not_found, ok, status};
 use crate::signed::KEYS;
 use crate::support::{Env, ICON, Run};
 
@@ -581,6 +581,15 @@ fn a_plan_knows_the_list_before_anything_is_installed() {
     assert_eq!(run(&["update", "--refresh", "--no-check"])["repaired"], json!(["own"]));
     let which = run(&["which", "own"]);
     assert_eq!((&which["args"][1], &which["install_dir"]), (&json!("--acp"), &installed["install_dir"]), "{which}");
+    // The registry has other arguments and another list of the same version.
+    let other = json!({ "node_modules/gone": { "version": "1.0.0", "optional": true, "os": ["aix"], "integrity": format!("sha512-{}==", "A".repeat(86)) } });
+    people.env.write("r/own/package-lock.json", list("1.0.0", &other));
+    people.env.write("r/own/agent.json", manifest("1.0.0").replace("own@1.0.0\"", "own@1.0.0\",\"args\":[\"acp\"]"));
+    build(&people.env, "other");
+    serve(&people, &people.env.path("other"));
+    assert_eq!(run(&["update", "--refresh", "--no-check"])["repaired"], json!(["own"]));
+    let which = run(&["which", "own"]);
+    assert_eq!((&which["args"][1], &which["install_dir"]), (&json!("acp"), &run(&["resolve", "own"])["install_dir"]));
 }
 
 /// A machine with these of the stand-ins for npm and Node.js, and no other programs.
@@ -628,6 +637,7 @@ fn an_agent_whose_packages_are_listed_is_installed_without_npm_and_without_node(
         let run = command(arguments, &[]);
         assert!(run.code == 3 && run.stderr.contains("own needs node, which is not in PATH\n"), "{}", run.stderr);
     }
+    assert_eq!(parse(&command(&["which", "own", "--json"], &[]))["error"]["code"], json!("missing_runtime"));
     let run = command(&["doctor", "own"], &[]);
     assert!(run.code == 1 && run.stdout.contains("it needs `node`, which is not in PATH\n"), "{}", run.stdout);
 
@@ -679,14 +689,42 @@ fn what_is_kept_is_installed_offline_and_nothing_else() {
     let run = Run::of(command.env("ACP_REGISTRY_ROOT", &second));
     let freed = serde_json::from_str::<Value>(&run.stdout).unwrap()["freed_bytes"].as_u64().unwrap();
     assert!(freed > 0 && freed <= bytes, "{freed} {bytes} {}", run.stderr);
-    // One package is gone.
+    // One package was changed, and then it is gone.
     let stored = files(&people.env.path("home")).into_iter().find(|file| file.ends_with("/files/cli.js")).unwrap();
-    fs::remove_dir_all(people.env.path("home").join(stored).ancestors().nth(2).unwrap()).unwrap();
-    let run = install("fifth", &["--offline"]);
-    assert!(
-        run.code == 3 && run.stderr.contains("own 1.0.0 is not installed, and installing it needs the network"),
-        "{}",
-        run.stderr
-    );
+    let stored = people.env.path("home").join(stored);
+    fs::write(&stored, "#!/usr/bin/env node\n// other\n").unwrap();
+    for (root, more) in [("fifth", &["--dry-run"] as &[_]), ("fifth", &[])] {
+        let run = install(root, &[&["--offline"], more].concat());
+        assert!(
+            run.code == 3 && run.stderr.contains("own 1.0.0 is not installed, and installing it needs the network"),
+            "{}",
+            run.stderr
+        );
+    }
+    fs::remove_dir_all(stored.ancestors().nth(2).unwrap()).unwrap();
+    let run = install("sixth", &["--offline"]);
+    assert!(run.code == 3 && run.stderr.contains("own 1.0.0 is not installed"), "{}", run.stderr);
     assert_eq!((people.server.asked().len(), called(&people).as_str()), (requests, ""));
+}
+
+#[test]
+fn without_npm_other_bytes_and_a_server_that_fails_are_called_what_they_are() {
+    let people = people();
+    registry(&people.env, Some(&list("1.0.0", &json!({}))));
+    build(&people.env, "tree");
+    serve(&people, &people.env.path("tree"));
+    let folder = keep_only(&people, &[]);
+    let other = gz(&tar(&[("package/package.json", br#"{"bin":"cli.js"}"#), ("package/cli.js", b"// evil\n")]));
+    for (answer, code, name, part) in [
+        (ok(other), 4, "digest_mismatch", "own-1.0.0.tgz does not have the SHA-512 of the list of packages"),
+        (not_found(), 3, "install_failed", "own-1.0.0.tgz answers 404"),
+    ] {
+        people.answer("/npm/own/-/own-1.0.0.tgz", answer);
+        let mut command = people.command(&["install", "own", "--no-check", "--json"]);
+        command.env("PATH", &folder).env("ACP_REGISTRY_PATH", &folder);
+        let run = Run::of(command.env("ACP_REGISTRY_NPM", people.server.url("/npm/")));
+        let document: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!((run.code, &document["errors"][0]["code"]), (code, &json!(name)), "{} {document}", run.stderr);
+        assert!(run.stderr.contains(part), "{}", run.stderr);
+    }
 }

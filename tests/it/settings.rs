@@ -282,11 +282,7 @@ fn settings_start_agents_by_this_program_unless_that_is_not_wanted() {
     let run = people.run(&["config", "cli", "own"]);
     assert!(run.stderr.contains("own is damaged: the first start installs it"), "{}", run.stderr);
     let run = people.run(&["config", "cli", "own", "--offline"]);
-    assert!(
-        run.stderr.contains("a start with --offline installs nothing: `acp-registry install own"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.contains("a start with --offline fetches nothing: `acp-registry install own"), "{}", run.stderr);
     // The settings work from any directory, and without the variables of this shell.
     let (_, document) = people.json(&["config", "cli", "own"]);
     let arguments: Vec<&str> = document["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();

@@ -433,7 +433,12 @@ fn remarks(version: &Version, environment: &Environment, examined: &mut Diagnose
         let recorded = recorded(interpreter).map(|known| format!(", no longer by {known}{gone}")).unwrap_or_default();
         let message = format!("{shown} is started by {}{recorded}", printable(&now));
         examined.add(Diagnosis::warning("runtime", message, "`acp-registry doctor --fix` keeps that in its receipt"));
-    } else if let Some(shortfall) = receipt.interpreter.as_ref().and_then(Interpreter::shortfall) {
+    }
+    let mut now = receipt.interpreter.clone();
+    if let Some(interpreter) = &mut now {
+        interpreter.follow(environment);
+    }
+    if let Some(shortfall) = now.as_ref().and_then(Interpreter::shortfall) {
         let help = format!("{}: the next start uses it", newer(&shortfall));
         examined.add(Diagnosis::warning("runtime", format!("{shown} {shortfall}"), help));
     }

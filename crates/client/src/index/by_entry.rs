@@ -16,7 +16,7 @@ use super::proof::{Need, learn_proof};
 use super::trust::{StatementProof, TrustError};
 use acp_registry_host::fs::read_bounded;
 use acp_registry_http::{Client, FetchError, Problem, shown};
-use acp_registry_plan::closure::{CLOSURES, Closures, EARLIER_CLOSURES, EarlierClosures};
+use acp_registry_plan::closure::{CLOSURES, Closures, EARLIER_CLOSURES, EarlierClosures, WrongClosure};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::entries::{
     DISCOVERY, DISCOVERY_LIMIT, EMPTY, ENTRY_LIMIT, LIST_LIMIT, View, WrongForm, entry_in, list_in,
@@ -96,10 +96,12 @@ pub async fn load_closures(
     }
     let what = (CLOSURES, id, "the list of packages");
     let text = load_beside(place, what, options, client, |wanted| wanted.may_publish(CLOSURES)).await?;
-    Ok(text.and_then(|text| {
-        let read = Closures::parse(&text, id);
-        read.inspect_err(|error| tracing::debug!("the closures of {id} are not used: {error}")).ok()
-    }))
+    text.map(|text| Closures::parse(&text, id)).transpose().map_err(|error| unusable(what, &error))
+}
+
+/// Other packages than those of a list are not taken instead of it.
+fn unusable((_, id, what): (&str, &str, &str), error: &WrongClosure) -> Error {
+    Error::Packages { what: what.to_owned(), id: id.to_owned(), why: format!("cannot be used: {error}") }
 }
 
 /// Reads the closures that the registry of an index publishes of an agent's earlier versions. Nothing is asked unless the
@@ -115,10 +117,7 @@ pub async fn load_earlier_closures(
 ) -> Result<Option<EarlierClosures>, Error> {
     let what = (EARLIER_CLOSURES, id, "the lists of earlier packages");
     let text = load_beside(place, what, options, client, |wanted| wanted.may_publish(EARLIER_CLOSURES)).await?;
-    Ok(text.and_then(|text| {
-        let read = EarlierClosures::parse(&text, id);
-        read.inspect_err(|error| tracing::debug!("the earlier closures of {id} are not used: {error}")).ok()
-    }))
+    text.map(|text| EarlierClosures::parse(&text, id)).transpose().map_err(|error| unusable(what, &error))
 }
 
 /// Reads what a tree has of an agent beside its entry, in a view of its own, where the host may be asked. `what` is the view,
@@ -147,12 +146,12 @@ async fn load_beside(
     match (text, &proof) {
         // A network that fails is no attack, but what it may hide is not assumed.
         (Err(Unusable::Fetch(error)), Some(_)) if !options.is_offline && !error.problem.is_answer() => {
-            Err(Error::Packages { what: name.to_owned(), id: id.to_owned(), why: error.to_string() })
+            Err(Error::Packages { what: name.to_owned(), id: id.to_owned(), why: format!("was not fetched: {error}") })
         }
         (Err(_), Some(proof)) if !options.is_offline => Err(proof.refuse(format!("{name} of {id}")).into()),
         // Other packages, and scripts that are not approved, are not taken instead.
         (Err(error), None) if !options.is_offline && view != VERSIONS => {
-            Err(Error::Packages { what: name.to_owned(), id: id.to_owned(), why: error.to_string() })
+            Err(Error::Packages { what: name.to_owned(), id: id.to_owned(), why: format!("was not fetched: {error}") })
         }
         (text, _) => Ok(text.ok().flatten()),
     }

@@ -66,14 +66,14 @@ pub enum Error {
     /// It was not fetched, and there is no copy.
     #[error("the registry index was not fetched, and there is no copy of an earlier one: {0}")]
     Fetch(#[from] FetchError),
-    /// The registry publishes which packages an agent needs, and may do so for this one, but that was not fetched.
-    #[error("{what} of {id} was not fetched: {why}")]
+    /// The registry publishes which packages an agent needs, and may do so for this one, but that is not known.
+    #[error("{what} of {id} {why}")]
     Packages {
-        /// What was not fetched.
+        /// What is not known.
         what: String,
         /// The agent.
         id: String,
-        /// Why not.
+        /// Why not: a verb and a cause.
         why: String,
     },
     /// Requests are forbidden, and there is no copy.

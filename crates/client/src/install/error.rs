@@ -139,6 +139,9 @@ pub enum Error {
         /// What that one says.
         wanted: String,
     },
+    /// A package is not the one that a list means.
+    #[error("{0} does not have the SHA-512 of the list of packages")]
+    OtherBytes(String),
     /// The archive was not unpacked.
     #[error("{}", .0.sentence())]
     Archive(#[from] archive::Error),
@@ -223,7 +226,7 @@ impl Error {
             Self::MissingRuntime { .. } | Self::NoPython { .. } => InstallFailure::MissingRuntime,
             Self::RuntimeTooOld(_) => InstallFailure::RuntimeTooOld,
             Self::UnsupportedPlatform(_) => InstallFailure::UnsupportedPlatform,
-            Self::DigestMismatch { .. } => InstallFailure::DigestMismatch,
+            Self::DigestMismatch { .. } | Self::OtherBytes(_) => InstallFailure::DigestMismatch,
             Self::Tool(failure) if failure.is_of_integrity() => InstallFailure::DigestMismatch,
             Self::Tool(failure) if failure.lacks_package() => InstallFailure::PackageNotFound,
             Self::NoVersion { .. } | Self::NoPackage { .. } => InstallFailure::PackageNotFound,
@@ -295,6 +298,7 @@ impl Error {
             Self::RuntimeTooOld(too_old) if too_old.is_downloadable => Some(newer(&too_old.shortfall)),
             Self::RuntimeTooOld(too_old) => Some(from_elsewhere(&too_old.shortfall)),
             Self::MissingRuntime { remedy, .. } => Some((*remedy).into()),
+            Self::Offline(_) => Some("run it again without --offline".into()),
             Self::NoPython { chosen: Some(_), .. } => {
                 Some("set UV_PYTHON to a Python that is there, or unset it: uv then chooses one".into())
             }

@@ -119,13 +119,17 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
             ran.map_err(|error| refused(error, &name, package))?
         }
         Err(Stop::Failed(error)) => return Err(error),
-        Err(Stop::ByNpm(reason)) => {
+        Err(stop) => {
+            let reason = stop.to_string();
             if installer.is_offline {
                 return Err(Error::Offline(printable(&reason).into_owned()));
             }
             tracing::debug!("npm installs {package}: {reason}");
             tree::clear(directory)?;
-            let npm = npm(list.map(|_| printable(&reason)).as_deref())?;
+            let npm = match (npm(list.map(|_| printable(&reason)).as_deref()), stop) {
+                (Err(_), Stop::Doubtful(error)) => return Err(error),
+                (npm, _) => npm?,
+            };
             install_by_npm(work, package, (&name, &version), (list, approval.as_ref()), prefix, &npm).await?
         }
     };
@@ -158,6 +162,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     let listed = listed.filter(|listed| !listed.is_empty());
     if listed.is_some()
         && are_ignored.is_none()
+        && !installer.is_offline
         && let Ok(npm) = npm(None)
     {
         are_ignored = ignores_scripts(installer, &npm).await;

@@ -44,8 +44,10 @@ pub(super) type Digest = [u8; 64];
 
 /// Why a package, or a tree of them, was not made.
 pub(super) enum Stop {
-    /// npm can make it, or says why it cannot be made.
+    /// npm can make it.
     ByNpm(String),
+    /// npm can make it, or says more of why it cannot be made.
+    Doubtful(Error),
     /// npm is not asked either.
     Failed(Error),
 }
@@ -54,7 +56,7 @@ impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ByNpm(problem) => f.write_str(problem),
-            Self::Failed(error) => error.fmt(f),
+            Self::Doubtful(error) | Self::Failed(error) => error.fmt(f),
         }
     }
 }
@@ -65,7 +67,7 @@ impl From<PathError> for Stop {
         if is_full(&error.error) || error.error.kind() == io::ErrorKind::FileTooLarge {
             return Self::Failed(error.into());
         }
-        Self::ByNpm(error.to_string())
+        Self::Doubtful(error.into())
     }
 }
 
@@ -74,7 +76,7 @@ impl From<FetchError> for Stop {
         match error.problem {
             // npm has no limit, and goes to any host.
             Problem::TooLarge { .. } | Problem::Refused(_) => Self::Failed(Error::Fetch(error)),
-            _ => Self::ByNpm(error.to_string()),
+            _ => Self::Doubtful(Error::Fetch(error)),
         }
     }
 }
@@ -86,7 +88,7 @@ impl From<archive::Error> for Stop {
             archive::Error::Unsafe { reason: UnsafeReason::CaseCollision { .. }, .. } => Self::ByNpm(error.to_string()),
             archive::Error::Unsafe { .. } | archive::Error::TooLarge(_) => Self::Failed(error.into()),
             archive::Error::Write(error) | archive::Error::Spool(error) => error.into(),
-            _ => Self::ByNpm(error.to_string()),
+            _ => Self::Doubtful(error.into()),
         }
     }
 }
@@ -207,7 +209,7 @@ impl PackageStore<'_> {
         })?;
         if sink.context.finish().as_ref() != digest {
             // npm says which package has other bytes.
-            return Err(Stop::ByNpm(format!("{} has another digest", acp_registry_http::shown(url))));
+            return Err(Stop::Doubtful(Error::OtherBytes(acp_registry_http::shown(url))));
         }
         let (place, limits) = (self.place(digest), *limits);
         // The work goes on when this future is dropped, and keeps the lock.
@@ -276,6 +278,16 @@ impl StoredPackage {
         (self.list.files.len() as u64, bytes)
     }
 
+    /// Whether all files are as they were unpacked.
+    pub(super) fn is_intact(&self) -> bool {
+        self.list.files.iter().all(|file| self.has_unchanged(file))
+    }
+
+    fn has_unchanged(&self, StoredFile(path, state): &StoredFile) -> bool {
+        let found = self.directory.join(FILES).join(path).symlink_metadata();
+        found.is_ok_and(|found| found.is_file() && FileState::from(&found) == *state)
+    }
+
     /// Puts its files into a new directory. Returns whether all of them are as they were unpacked.
     pub(super) fn share(&self, into: &Path, sharing: &FileSharing) -> Result<bool, PathError> {
         self.put(into, sharing, false)
@@ -299,13 +311,11 @@ impl StoredPackage {
             fs::create_dir_all(&place).map_err(PathError::at(&place))?;
         }
         // A bundle is one package of many files.
-        let put = |StoredFile(path, state): &StoredFile| {
-            let (source, target) = (from.join(path), into.join(path));
-            let is_same =
-                source.symlink_metadata().is_ok_and(|found| found.is_file() && FileState::from(&found) == *state);
-            if !is_same {
+        let put = |file: &StoredFile| {
+            if !self.has_unchanged(file) {
                 return Ok(false);
             }
+            let (source, target) = (from.join(&file.0), into.join(&file.0));
             if replaces {
                 let _ = fs::remove_file(&target);
             }

@@ -138,8 +138,9 @@ pub(super) fn is_at_hand(installer: &Installer, list: &str, approval: Option<&Ap
     let Some(cache) = installer.open_cache().filter(|_| installer.npm_connection.is_some()) else { return false };
     let Ok(request) = TreeRequest::new(installer, list, approval) else { return false };
     let store = PackageStore { directory: &cache.packages };
-    let has_all = request.archives.par_iter().all(|(digest, _)| store.find_package(digest).is_some());
-    has_all && (!request.has_scripts || store.find(&request.scripts).is_some())
+    let is_intact = |stored: Option<StoredPackage>| stored.is_some_and(|stored| stored.is_intact());
+    request.archives.par_iter().all(|(digest, _)| is_intact(store.find_package(digest)))
+        && (!request.has_scripts || is_intact(store.find(&request.scripts)))
 }
 
 /// Makes the tree of a list. `are_ignored` asks npm whether it runs no install scripts, which takes as long as a download.

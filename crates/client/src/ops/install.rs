@@ -123,6 +123,7 @@ pub async fn install(session: &Session, request: &Install, events: &Events<'_>) 
     } else {
         if let Some(path) = request.lock.as_deref().filter(|_| !request.dry_run) {
             check_writable(path).map_err(|error| error.unwritable("--lock"))?;
+            read_or_new(path)?;
         }
         for named in request.agents.iter().filter(|_| !request.dry_run) {
             // Otherwise, its pin would be unknown.
@@ -167,6 +168,7 @@ async fn dry_run(
             check_revoked(session, &id, &plan.version, events)?;
             let plan = session.with_closure(plan).await?;
             session.refuse_fetch(&plan, again, terms)?;
+            session.refuse_other_platform(&plan)?;
             planned(&plan, session)
         };
         match launch.await {
@@ -402,6 +404,11 @@ fn plans_in(
     Ok(tasks)
 }
 
+/// The lock file, or a new one if there is none.
+fn read_or_new(path: &Path) -> Result<LockFile, Failure> {
+    Ok(if path.exists() { LockFile::read(path)? } else { LockFile::default() })
+}
+
 /// Records the installed versions in the lock file. Its other entries are kept.
 pub(super) async fn write(
     path: &Path,
@@ -410,8 +417,7 @@ pub(super) async fn write(
     session: &Session,
     events: &Events<'_>,
 ) -> Result<(), Failure> {
-    let read = || if path.exists() { LockFile::read(path) } else { Ok(LockFile::default()) };
-    let earlier = read()?;
+    let earlier = read_or_new(path)?;
     let mut entries = BTreeMap::new();
     let temporary = temporary();
     let installer = if session.options().is_offline {
@@ -457,7 +463,7 @@ pub(super) async fn write(
         Failure::unable(message).help("wait until it has ended, or name another file with --lock")
     };
     let lock = lock.map_err(busy)?;
-    let written = read().map_err(Failure::from).and_then(|mut file| {
+    let written = read_or_new(path).and_then(|mut file| {
         file.agents.extend(entries);
         file.write(path).map_err(unwritable)
     });

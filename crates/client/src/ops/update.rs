@@ -328,9 +328,13 @@ async fn sort(
                     Some(repair) => work.repairs.push(repair),
                     None if !agent.current.receipt.clone().follow(&plan) => work.report.up_to_date.push(id),
                     None => match session.with_closure(*plan).await {
-                        Ok(plan) if plan.folder() == agent.current.folder() => work.changed.push(plan),
-                        // Another directory has other bytes, such as those of a lock file.
-                        Ok(_) => work.report.up_to_date.push(id),
+                        // What a lock file has installed stays.
+                        Ok(plan)
+                            if plan.folder() != agent.current.folder() && agent.current.receipt.needs_lock_file() =>
+                        {
+                            work.report.up_to_date.push(id);
+                        }
+                        Ok(plan) => work.changed.push(plan),
                         Err(error) => work.fail(&id, error),
                     },
                 },

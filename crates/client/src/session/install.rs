@@ -110,9 +110,7 @@ impl Session {
         let there = self.store.installed(plan)?;
         let is_proven = is_proven(there.as_ref(), plan, request.terms);
         self.refuse_fetch(plan, request.again, request.terms)?;
-        if plan.kind() != Kind::Binary && plan.platform != Platform::host() {
-            return Err(Error::OtherPlatform { id: plan.id.to_string(), kind: plan.kind().as_str() });
-        }
+        self.refuse_other_platform(plan)?;
         let mut installer = self.installer(plan.platform)?;
         installer.allow_build |= self.options.builders.contains(plan.id.as_str());
         // A permission that was given once holds for the agent's later versions.
@@ -185,6 +183,17 @@ impl Session {
         };
         offer.expected.push((Kind::Npx.as_str().to_owned(), expected(closure, kind)));
         Ok(resolve(&[offer], wanted, host)?)
+    }
+
+    /// Refuses a package for another platform, since package managers install for their own.
+    ///
+    /// # Errors
+    /// [`Error::OtherPlatform`].
+    pub(crate) fn refuse_other_platform(&self, plan: &Plan) -> Result<(), Error> {
+        if plan.kind() == Kind::Binary || plan.platform == Platform::host() {
+            return Ok(());
+        }
+        Err(Error::OtherPlatform { id: plan.id.to_string(), kind: plan.kind().as_str() })
     }
 
     /// Refuses an installation for which something would be fetched, where nothing may be: only an intact version counts as

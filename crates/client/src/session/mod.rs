@@ -701,8 +701,9 @@ impl From<Error> for Failure {
                 Self::refused(message).help("name a sandbox of this system with --wrap")
             }
             Error::Sandbox { .. } => Self::refused(message),
-            Error::LostInterpreter { id, name, .. } => {
-                Self::unable(message).help(format!("install {name}, then run `acp-registry install {id}`"))
+            Error::LostInterpreter { name, .. } => {
+                let help = if name == "node" { resolve::NODE.to_owned() } else { format!("install {name}") };
+                Self::unable(message).code(Code::MissingRuntime).help(help)
             }
             _ => Self::unable(message),
         }

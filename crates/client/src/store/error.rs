@@ -290,6 +290,9 @@ impl From<Error> for Failure {
 fn install_code(error: &install::Error) -> Code {
     use install::InstallFailure;
 
+    if matches!(error, install::Error::Offline(_)) {
+        return Code::Offline;
+    }
     match error.reason() {
         InstallFailure::MissingRuntime => Code::MissingRuntime,
         InstallFailure::UnsupportedPlatform => Code::UnsupportedPlatform,

@@ -5,7 +5,7 @@
 //! are kept. Comparing these reads no file, and finds what has gone or was cut off. Package managers have lists of their own,
 //! but npm's names packages only, and neither covers an environment with its interpreter.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -168,30 +168,51 @@ fn digest(path: &Path) -> io::Result<String> {
     Ok(acp_registry_host::fs::digest(&open_file(path)?)?.to_string())
 }
 
-/// The bytes that are free when a directory is removed, as far as they can be seen: a file with another name stays, such as one
-/// of a package that is kept unpacked.
-pub(super) fn removable_size(directory: &Path) -> u64 {
-    let mut size = 0;
-    let mut waiting = vec![directory.to_owned()];
-    while let Some(directory) = waiting.pop() {
-        for item in fs::read_dir(directory).into_iter().flatten().flatten() {
-            match item.metadata() {
-                Ok(metadata) if metadata.is_dir() => waiting.push(item.path()),
-                Ok(metadata) if metadata.is_file() && !has_other_name(&metadata) => size += metadata.len(),
-                _ => {}
-            }
-        }
-    }
-    size
+/// What the files below a directory take, as far as they can be seen.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Space {
+    /// All their bytes.
+    pub(super) bytes: u64,
+    /// The bytes that are free when they are removed: a file with a name elsewhere stays, such as one of a package that is kept
+    /// unpacked.
+    pub(super) removable: u64,
 }
 
+impl Space {
+    pub(super) fn below(directory: &Path) -> Self {
+        let (mut space, mut names) = (Self::default(), HashMap::new());
+        let mut waiting = vec![directory.to_owned()];
+        while let Some(directory) = waiting.pop() {
+            for item in fs::read_dir(directory).into_iter().flatten().flatten() {
+                match item.metadata() {
+                    Ok(metadata) if metadata.is_dir() => waiting.push(item.path()),
+                    Ok(metadata) if metadata.is_file() => {
+                        space.bytes += metadata.len();
+                        let is_last = links(&metadata).is_none_or(|(file, links)| {
+                            let seen = names.entry(file).or_insert(0);
+                            *seen += 1;
+                            *seen == links
+                        });
+                        space.removable += if is_last { metadata.len() } else { 0 };
+                    }
+                    _ => {}
+                }
+            }
+        }
+        space
+    }
+}
+
+/// The numbers of a file that has several names, and how many it has.
 #[cfg(unix)]
-fn has_other_name(metadata: &fs::Metadata) -> bool {
-    std::os::unix::fs::MetadataExt::nlink(metadata) > 1
+fn links(metadata: &fs::Metadata) -> Option<((u64, u64), u64)> {
+    use std::os::unix::fs::MetadataExt as _;
+
+    Some(((metadata.dev(), metadata.ino()), metadata.nlink())).filter(|(_, links)| *links > 1)
 }
 
 /// Other systems share no files.
 #[cfg(not(unix))]
-fn has_other_name(_: &fs::Metadata) -> bool {
-    false
+fn links(_: &fs::Metadata) -> Option<((u64, u64), u64)> {
+    None
 }

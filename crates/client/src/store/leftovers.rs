@@ -9,7 +9,7 @@ use acp_registry_plan::manifest::AgentId;
 
 use super::current::Current;
 use super::directory::{ASIDE, CURRENT, DIGESTS, FILES, IN_USE, NEW, RECEIPT};
-use super::integrity::removable_size;
+use super::integrity::Space;
 use super::{Error, Store, Version};
 
 /// What was done about the leftovers of an agent.
@@ -40,12 +40,12 @@ pub(super) fn clear(agent: &Path) -> Result<Cleared, Error> {
         let restored = restorable(agent, &path);
         cleared.count += usize::from(restored.is_empty());
         for (kept, place) in restored {
-            cleared.bytes += removable_size(&place);
+            cleared.bytes += Space::below(&place).removable;
             restore(&kept, &place)?;
             cleared.restored.push(place);
         }
         if path.is_dir() {
-            cleared.bytes += removable_size(&path);
+            cleared.bytes += Space::below(&path).removable;
             Scratch::adopt(&path).remove()?;
         } else {
             fs::remove_file(&path).map_err(PathError::at(&path))?;
@@ -60,9 +60,10 @@ pub(super) fn look(agent: &Path) -> Result<Cleared, Error> {
     for path in list(agent)? {
         let restored = restorable(agent, &path);
         cleared.count += usize::from(restored.is_empty());
-        cleared.bytes += removable_size(&path);
+        cleared.bytes += Space::below(&path).removable;
         for (kept, place) in restored {
-            cleared.bytes = (cleared.bytes + removable_size(&place)).saturating_sub(removable_size(&kept));
+            cleared.bytes =
+                (cleared.bytes + Space::below(&place).removable).saturating_sub(Space::below(&kept).removable);
             cleared.restored.push(kept);
         }
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::current::Current;
 use super::directory::{CURRENT, IN_USE, RECEIPT};
 use super::find::names;
-use super::integrity::removable_size;
+use super::integrity::Space;
 use super::leftovers::{self, Cleared, foreign, is_version};
 use super::{Error, Store, Version};
 use acp_registry_host::fs::PathError;
@@ -49,6 +49,8 @@ pub struct Removed {
     pub version: String,
     /// The bytes of its files.
     pub bytes: u64,
+    /// The bytes that are free without it; 0 for a version that is kept.
+    pub freed: u64,
 }
 
 impl Store {
@@ -121,12 +123,12 @@ impl Store {
 
     /// Removes a version, or computes what that would free, and adds it to what was removed.
     fn remove_to(&self, freed: &mut Freed, place: &Path, id: &str) -> Result<(), Error> {
-        let (clients, bytes) = (clients(place), removable_size(place));
-        let version = describe(place, id).map(|version| Removed { bytes, ..version });
+        let (clients, Space { bytes, removable }) = (clients(place), Space::below(place));
+        let version = describe(place, id).map(|version| Removed { bytes, freed: removable, ..version });
         if !self.only_looks {
             remove(place)?;
         }
-        freed.bytes += bytes;
+        freed.bytes += removable;
         if !clients.is_empty() {
             freed.still_named.extend(version.clone().map(|version| (version, clients)));
         }
@@ -227,7 +229,7 @@ fn processes(folder: &Path) -> Vec<u32> {
 
 fn describe(place: &Path, id: &str) -> Option<Removed> {
     let receipt = Version::read_version(place, id).ok().flatten()?.receipt;
-    Some(Removed { id: id.to_owned(), version: receipt.version, bytes: receipt.size })
+    Some(Removed { id: id.to_owned(), version: receipt.version, bytes: receipt.size, freed: 0 })
 }
 
 /// The clients whose settings name the program of a version.
