@@ -4,8 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::agents::text;
-use crate::people::People;
+use crate::agents::{people, text};
 use crate::server::{ok, status};
 use crate::support::{Env, manifest};
 
@@ -13,13 +12,6 @@ fn recall(versions: &Value, level: &str) -> String {
     let item =
         json!({ "id": "a", "versions": versions, "level": level, "reason": "It reads keys", "since": "2026-01-31" });
     json!({ "schema": 1, "revoked": [item] }).to_string()
-}
-
-/// A registry with agent `a` 1.0.0 and `b` 2.0.0.
-fn people() -> People {
-    let people = People::new();
-    people.publish(&[people.agent("a", "1.0.0"), people.agent("b", "2.0.0")]);
-    people
 }
 
 const WHY: &str = "a 1.0.0 is revoked since 2026-01-31: It reads keys";

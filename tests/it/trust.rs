@@ -3,23 +3,15 @@
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
 use crate::archives::{gz, tar};
+use crate::damage::installed;
 use crate::people::People;
 use crate::support::{PROGRAM, Run, skipped};
-
-/// Installs agent `a` 1.0.0; also returns the directory of the version.
-fn installed() -> (People, PathBuf) {
-    let people = People::new();
-    people.publish(&[people.agent("a", "1.0.0")]);
-    let (code, document) = people.json(&["install", "a"]);
-    assert_eq!(code, 0, "{document}");
-    (people, document["install_dir"].as_str().unwrap().into())
-}
 
 fn stamp(folder: &Path) -> Value {
     let receipt: Value = serde_json::from_slice(&fs::read(folder.join("receipt.json")).unwrap()).unwrap();

@@ -682,7 +682,7 @@ pub struct View {
     #[serde(default)]
     pub base_url: Option<String>,
     /// The channel to publish.
-    #[serde(default = "default_channel", deserialize_with = "channel")]
+    #[serde(default)]
     pub channel: Channel,
     /// Whether packages keep members that the public format does not have, see
     /// [`extension`](acp_registry_plan::manifest::extension).
@@ -712,23 +712,6 @@ pub struct AgentChanges {
 
 fn default_format_version() -> String {
     "1.0.0".to_owned()
-}
-
-fn default_channel() -> Channel {
-    Channel::Stable
-}
-
-fn channel<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Channel, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "kebab-case")]
-    enum Name {
-        Stable,
-        Preview,
-    }
-    Ok(match Name::deserialize(deserializer)? {
-        Name::Stable => Channel::Stable,
-        Name::Preview => Channel::Preview,
-    })
 }
 
 /// Rejects TOML values without an exact equivalent in JSON (dates, NaN and infinity), since they would be published as

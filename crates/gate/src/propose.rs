@@ -159,8 +159,10 @@ impl Proposer<'_> {
         let mut proposals = Vec::new();
         for wanted in wanted {
             let (branch, pull) = there(&branch_name(wanted.id, wanted.update.channel));
-            let proposal = self.one(&pulls, &head, wanted, branch, pull).await;
-            proposals.push(proposal);
+            let mut address = pull.map(|pull| pull.address.clone());
+            let result = self.propose_one(&pulls, &head, wanted, branch, pull, &mut address).await;
+            let (id, channel) = (wanted.id.to_owned(), wanted.update.channel);
+            proposals.push(Proposal { id, channel, result, address });
         }
         for (id, channel) in settled {
             let (branch, pull) = there(&branch_name(id, *channel));
@@ -173,20 +175,7 @@ impl Proposer<'_> {
         Ok(proposals)
     }
 
-    async fn one(
-        &self,
-        pulls: &Pulls<'_>,
-        head: &str,
-        wanted: &ProposedUpdate<'_>,
-        branch: Option<&Branch>,
-        pull: Option<&Pull>,
-    ) -> Proposal {
-        let mut address = pull.map(|pull| pull.address.clone());
-        let result = self.one_or_why(pulls, head, wanted, branch, pull, &mut address).await;
-        Proposal { id: wanted.id.to_owned(), channel: wanted.update.channel, result, address }
-    }
-
-    async fn one_or_why(
+    async fn propose_one(
         &self,
         pulls: &Pulls<'_>,
         head: &str,

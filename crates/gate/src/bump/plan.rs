@@ -218,11 +218,7 @@ impl VersionUpdate {
 
 /// The package specification with another version; `None` if it does not name an exact one.
 fn respecified(kind: PackageKind, spec: &str, version: &str) -> Option<String> {
-    let pin = match kind {
-        PackageKind::Npx => spec.parse::<NpmSpec>().ok()?.pin,
-        PackageKind::Uvx => spec.parse::<PypiSpec>().ok()?.pin,
-    };
-    let Pin::Exact(old) = pin else { return None };
+    let Pin::Exact(old) = kind.pin(spec).ok()? else { return None };
     Some(format!("{}{version}", spec.strip_suffix(&old)?))
 }
 

@@ -136,11 +136,8 @@ pub fn refuse_malicious(tasks: &mut [Task], registry: &Registry, advisories: &Ad
             if !matches!(task.work, TaskKind::Check(_) | TaskKind::Reuse(_)) {
                 continue;
             }
-            let kind = |kind| match kind {
-                PackageKind::Npx => Kind::Npx,
-                PackageKind::Uvx => Kind::Uvx,
-            };
-            let about = found.iter().find(|one| one.channel == task.channel && Some(kind(one.kind)) == task.kind);
+            let kind = task.kind.map(Kind::as_str);
+            let about = found.iter().find(|one| one.channel == task.channel && Some(one.kind.as_str()) == kind);
             if let Some(package) = about {
                 let remedy = Some("bring the agent to a version without it, or withdraw it in `registry.toml`");
                 task.work = TaskKind::Broken { reason: MALICIOUS, message: package.message(), remedy };

@@ -47,7 +47,6 @@ pub struct Verifier {
     pub networks: Networks,
     /// Creates the directories here instead, and keeps them.
     pub keep: Option<PathBuf>,
-    /// Returns the text of remedies in results.
     /// The sources that are known to be down.
     pub sources: Sources,
     /// Locks for work that must run alone.

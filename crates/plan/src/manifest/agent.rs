@@ -97,9 +97,11 @@ pub struct Package {
 }
 
 /// A release channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Channel {
     /// The top level of the manifest.
+    #[default]
     Stable,
     /// Its `preview` member.
     Preview,
