@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use acp_registry_client::install::Kind;
 use acp_registry_examine::examination::{CheckRecord, CheckVerdict, Level, Record, VerdictCounts};
-use acp_registry_plan::manifest::{
-    Channel, Manifest, NpmSpec, PackageKind, Pin, PypiSpec, Release, Version, extension,
-};
+use acp_registry_plan::manifest::{Channel, Manifest, PackageKind, Pin, Release, Version, extension};
 use acp_registry_plan::source::Edit;
 use acp_registry_plan::text::printable;
 use acp_registry_sources::{Sources, github};

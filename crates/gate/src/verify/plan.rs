@@ -10,7 +10,7 @@ use acp_registry_client::install::{InstallFailure, Kind, Source};
 use acp_registry_client::registry::{AgentFolder, Loaded, Registry};
 use acp_registry_examine::examination::Demand;
 use acp_registry_plan::digest::Sha256;
-use acp_registry_plan::manifest::{Channel, PackageKind, Platform, Release};
+use acp_registry_plan::manifest::{Channel, Platform, Release};
 use acp_registry_plan::text::{escape, quote};
 use acp_registry_plan::timestamp::{Timestamp, today};
 use serde_json::Value;
