@@ -102,6 +102,16 @@ impl Call<'_> {
         self.ui.report(&report)?;
         Ok(report.exit())
     }
+
+    /// Carries out a use case that takes the request as it is read.
+    fn ask<R: DeserializeOwned, T: Report>(
+        self,
+        refresh: Refresh,
+        jobs: usize,
+        op: impl AsyncFnOnce(&Session, &R, &Events<'_>) -> Result<T, Failure>,
+    ) -> Result<Exit, Refused> {
+        self.run(refresh, jobs, async |session, request, events| Ok(op(session, &request, events).await?))
+    }
 }
 
 /// A use case that clients call by name.
@@ -142,34 +152,9 @@ pub(crate) const METHODS: [Method; 13] = [
             Ok(Exit::Success)
         },
     },
-    Method {
-        name: "search",
-        only_reads: true,
-        run: |call| {
-            call.run(Refresh::Asked, 0, async |session, request, events| {
-                Ok(ops::search(session, &request, events).await?)
-            })
-        },
-    },
-    Method {
-        name: "info",
-        only_reads: true,
-        run: |call| {
-            let work = async |session: &mut Session, request, events: &Events<'_>| {
-                Ok(ops::describe(session, &request, events).await?)
-            };
-            call.run(Refresh::Asked, 0, work)
-        },
-    },
-    Method {
-        name: "resolve",
-        only_reads: true,
-        run: |call| {
-            call.run(Refresh::Asked, 0, async |session, request, events| {
-                Ok(ops::resolve(session, &request, events).await?)
-            })
-        },
-    },
+    Method { name: "search", only_reads: true, run: |call| call.ask(Refresh::Asked, 0, ops::search) },
+    Method { name: "info", only_reads: true, run: |call| call.ask(Refresh::Asked, 0, ops::describe) },
+    Method { name: "resolve", only_reads: true, run: |call| call.ask(Refresh::Asked, 0, ops::resolve) },
     Method {
         name: "which",
         only_reads: true,
@@ -189,15 +174,7 @@ pub(crate) const METHODS: [Method; 13] = [
             })
         },
     },
-    Method {
-        name: "update",
-        only_reads: false,
-        run: |call| {
-            call.run(Refresh::Asked, JOBS, async |session, request, events| {
-                Ok(ops::update(session, &request, events).await?)
-            })
-        },
-    },
+    Method { name: "update", only_reads: false, run: |call| call.ask(Refresh::Asked, JOBS, ops::update) },
     Method {
         name: "uninstall",
         only_reads: false,
@@ -212,16 +189,7 @@ pub(crate) const METHODS: [Method; 13] = [
             })
         },
     },
-    Method {
-        name: "doctor",
-        only_reads: false,
-        run: |call| {
-            let work = async |session: &mut Session, request, events: &Events<'_>| {
-                Ok(ops::diagnose(session, &request, events).await?)
-            };
-            call.run(Refresh::Always, JOBS, work)
-        },
-    },
+    Method { name: "doctor", only_reads: false, run: |call| call.ask(Refresh::Always, JOBS, ops::diagnose) },
     Method {
         name: "login/methods",
         only_reads: false,
