@@ -23,7 +23,7 @@ pub struct Timing {
 }
 
 /// The result of a check. Serializes to the JSON format of reports, without `schema` and `command`.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Outcome {
     /// The verdict.
     pub verdict: Verdict,
@@ -36,6 +36,7 @@ pub struct Outcome {
     /// Durations of the check.
     pub timing: Timing,
     /// How the process ended; `None` if it was not started or could not be killed.
+    #[serde(serialize_with = "write_exit")]
     pub exit: Option<Exit>,
     /// The last 64 KiB of stderr, as written. Not escaped: escape it before printing.
     pub stderr_tail: String,
@@ -43,8 +44,10 @@ pub struct Outcome {
     pub isolation: &'static str,
     /// The directory of the check, and why it could not be removed. Not serialized, since it says nothing about the
     /// agent.
+    #[serde(skip)]
     pub left: Option<String>,
     /// Whether the agent passed only at the second start. Not serialized.
+    #[serde(skip)]
     pub is_flaky: bool,
 }
 
@@ -193,21 +196,6 @@ fn hide_in(value: &mut Value, hide: &impl Fn(&mut String)) {
     }
 }
 
-impl Serialize for Outcome {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_struct("Outcome", 8)?;
-        map.serialize_field("verdict", &self.verdict)?;
-        map.serialize_field("reason", &self.reason)?;
-        map.serialize_field("message", &self.message)?;
-        map.serialize_field("handshake", &self.handshake)?;
-        map.serialize_field("timing", &self.timing)?;
-        map.serialize_field("exit", &self.exit.map(ExitForm))?;
-        map.serialize_field("stderr_tail", &self.stderr_tail)?;
-        map.serialize_field("isolation", self.isolation)?;
-        map.end()
-    }
-}
-
 impl Serialize for Timing {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_struct("Timing", 2)?;
@@ -217,20 +205,23 @@ impl Serialize for Timing {
     }
 }
 
-struct ExitForm(Exit);
+#[derive(Serialize)]
+struct ExitForm {
+    how: &'static str,
+    code: Option<i32>,
+    signal: Option<i32>,
+}
 
-impl Serialize for ExitForm {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let how = match self.0.how {
+#[expect(clippy::ref_option, reason = "serde passes the field by reference")]
+fn write_exit<S: Serializer>(exit: &Option<Exit>, serializer: S) -> Result<S::Ok, S::Error> {
+    let form = exit.map(|Exit { how, code, signal }| {
+        let how = match how {
             How::Exited => "exited",
             How::Signaled => "signaled",
             How::Terminated => "terminated",
             How::Killed => "killed",
         };
-        let mut map = serializer.serialize_struct("Exit", 3)?;
-        map.serialize_field("how", how)?;
-        map.serialize_field("code", &self.0.code)?;
-        map.serialize_field("signal", &self.0.signal)?;
-        map.end()
-    }
+        ExitForm { how, code, signal }
+    });
+    form.serialize(serializer)
 }
