@@ -327,7 +327,7 @@ async fn sort(
                 Ok(()) => match needed(agent) {
                     Some(repair) => work.repairs.push(repair),
                     None if !agent.current.receipt.clone().follow(&plan) => work.report.up_to_date.push(id),
-                    None => match session.with_closure(*plan).await {
+                    None => match session.with_closure(plan).await {
                         // What a lock file has installed stays.
                         Ok(plan)
                             if plan.folder() != agent.current.folder() && agent.current.receipt.needs_lock_file() =>
@@ -339,9 +339,7 @@ async fn sort(
                     },
                 },
             },
-            Ok(UpdateStatus::Newer(plan) | UpdateStatus::Other(plan))
-                if let Err(error) = session.refuse_revoked(&id, &plan.version) =>
-            {
+            Ok(UpdateStatus::Outdated(plan)) if let Err(error) = session.refuse_revoked(&id, &plan.version) => {
                 // The installed version stays, unless it is revoked, too.
                 if to.is_some() {
                     work.fail(&id, error);
@@ -350,14 +348,14 @@ async fn sort(
                     work.report.held.push(HeldUpdate { id, from, to, reason: "revoked", until: None, message });
                 }
             }
-            Ok(UpdateStatus::Newer(plan) | UpdateStatus::Other(plan)) => work.report.updates.push(AgentUpdate {
+            Ok(UpdateStatus::Outdated(plan)) => work.report.updates.push(AgentUpdate {
                 id,
                 from,
                 to: plan.version.clone(),
                 distribution: plan.kind().as_str(),
                 applied: false,
                 launch: None,
-                plan: *plan,
+                plan,
             }),
         }
     }
@@ -483,11 +481,9 @@ async fn published(plan: &Plan, client: &Client, sources: &Sources) -> Option<Sy
 /// How an installed agent compares with what is offered.
 enum UpdateStatus {
     /// No newer version is offered.
-    UpToDate(Box<Plan>),
-    /// There is a newer version.
-    Newer(Box<Plan>),
-    /// Another version is wanted, or offered and cannot be compared.
-    Other(Box<Plan>),
+    UpToDate(Plan),
+    /// There is a newer version, or another one is wanted, or is offered and cannot be compared.
+    Outdated(Plan),
 }
 
 /// Compares an installed agent with the offers for it, or with the offer of one version, which may be older. It keeps its kind
@@ -512,16 +508,10 @@ async fn compare(
         }
         plan => plan?,
     };
-    let plan = Box::new(plan);
-    if plan.version == receipt.version {
-        return Ok(UpdateStatus::UpToDate(plan));
-    }
-    if to.is_some() {
-        return Ok(UpdateStatus::Other(plan));
-    }
-    Ok(match (AgentVersion::parse(&plan.version), AgentVersion::parse(&receipt.version)) {
-        (Some(offered), Some(installed)) if offered > installed => UpdateStatus::Newer(plan),
-        (Some(_), Some(_)) => UpdateStatus::UpToDate(plan),
-        _ => UpdateStatus::Other(plan),
-    })
+    let may_be_newer = match (AgentVersion::parse(&plan.version), AgentVersion::parse(&receipt.version)) {
+        (Some(offered), Some(installed)) => offered > installed,
+        _ => true,
+    };
+    let is_outdated = plan.version != receipt.version && (to.is_some() || may_be_newer);
+    Ok(if is_outdated { UpdateStatus::Outdated(plan) } else { UpdateStatus::UpToDate(plan) })
 }
