@@ -11,6 +11,7 @@ use acp_registry::finding::{Finding, Level};
 use acp_registry::json;
 use acp_registry::source::Span;
 use acp_registry::text::{cell, plural, printable, prose, quote};
+use acp_registry::verify::TaskVerdict;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -69,7 +70,7 @@ pub(crate) struct InputRow {
     id: String,
     version: String,
     distribution: Option<String>,
-    verdict: InputVerdict,
+    verdict: TaskVerdict,
     reason: Option<String>,
     message: Option<String>,
     handshake: Option<InputHandshake>,
@@ -87,15 +88,6 @@ pub(crate) struct InputRow {
 #[derive(Debug, Deserialize)]
 struct InputHandshake {
     setup_required: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum InputVerdict {
-    Pass,
-    Fail,
-    Error,
-    Skipped,
 }
 
 #[derive(Deserialize)]
@@ -228,14 +220,14 @@ fn agent(agent: InputAgent) -> Result<AgentStatus, String> {
 
 /// Renders rows of `verify` as Markdown for a comment on GitHub.
 pub(crate) fn verified_markdown(rows: &[InputRow]) -> String {
-    let count = |verdict: InputVerdict| rows.iter().filter(|row| row.verdict == verdict && !row.reused).count();
+    let count = |verdict: TaskVerdict| rows.iter().filter(|row| row.verdict == verdict && !row.reused).count();
     let reused = rows.iter().filter(|row| row.reused).count();
     let mut out = format!(
         "### Agents: {} passed, {} failed, {}, {} skipped, {reused} reused\n\n",
-        count(InputVerdict::Pass),
-        count(InputVerdict::Fail),
-        plural(count(InputVerdict::Error), "error"),
-        count(InputVerdict::Skipped)
+        count(TaskVerdict::Pass),
+        count(TaskVerdict::Fail),
+        plural(count(TaskVerdict::Error), "error"),
+        count(TaskVerdict::Skipped)
     );
     if rows.is_empty() {
         return out;
@@ -249,7 +241,7 @@ pub(crate) fn verified_markdown(rows: &[InputRow]) -> String {
         let cells = [&row.id, &row.version, row.distribution(), row.verdict.as_str(), row.reason()];
         push(&format!("| {} |\n", cells.map(|text| cell(&prose(&cut(text)))).join(" | ")));
     }
-    for row in rows.iter().filter(|row| row.verdict != InputVerdict::Pass) {
+    for row in rows.iter().filter(|row| row.verdict != TaskVerdict::Pass) {
         let mut details = format!("{}: {}\n", row.verdict.as_str(), cut(&row.name()));
         if let Some(message) = &row.message {
             details.push_str(&format!("  {}\n", shown(message)));
@@ -289,16 +281,5 @@ impl InputRow {
             ""
         };
         self.reason.as_deref().unwrap_or(other)
-    }
-}
-
-impl InputVerdict {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Fail => "fail",
-            Self::Error => "error",
-            Self::Skipped => "skipped",
-        }
     }
 }

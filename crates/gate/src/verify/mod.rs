@@ -41,7 +41,7 @@ use acp_registry_host::process::Network;
 use acp_registry_plan::manifest::Channel;
 use acp_registry_plan::text::{printable, quote};
 use acp_registry_protocol::handshake;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::select;
@@ -231,7 +231,7 @@ pub enum TaskKind {
 }
 
 /// The verdict on a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskVerdict {
     /// The agent answers, and users can sign in.
