@@ -30,6 +30,19 @@ pub struct Program {
     pub keep_open: Option<File>,
 }
 
+impl Program {
+    /// The command, and the file to keep open while it runs.
+    fn into_command(self) -> (std::process::Command, Option<File>) {
+        #[expect(clippy::disallowed_methods, reason = "the person's own program, with the person's environment")]
+        let mut command = std::process::Command::new(&self.path);
+        for name in &self.hidden {
+            command.env_remove(name);
+        }
+        command.args(self.arguments).envs(self.variables);
+        (command, self.keep_open)
+    }
+}
+
 /// The result of [`replace_with`].
 #[derive(Debug)]
 pub enum Ended {
@@ -55,15 +68,12 @@ pub fn replace_with(program: Program) -> io::Result<Ended> {
 /// # Errors
 /// Returns the error of the operating system if it cannot be started.
 pub async fn attend(program: Program, stdout: Stdio) -> io::Result<Exit> {
-    #[expect(clippy::disallowed_methods, reason = "the person's own program, with the person's environment")]
-    let mut command = Command::new(&program.path);
-    for name in &program.hidden {
-        command.env_remove(name);
-    }
-    command.args(program.arguments).envs(program.variables).stdout(stdout).kill_on_drop(true);
+    let (command, kept) = program.into_command();
+    let mut command = Command::from(command);
+    command.stdout(stdout).kill_on_drop(true);
     let status = command.spawn()?.wait().await?;
     // Keeps the file open until the program has ended.
-    drop(program.keep_open);
+    drop(kept);
     Ok(Exit::of(status, How::Exited))
 }
 
@@ -72,13 +82,9 @@ pub async fn attend(program: Program, stdout: Stdio) -> io::Result<Exit> {
 /// # Errors
 /// Returns the error of the operating system if it cannot be started.
 pub fn spawn(program: Program) -> io::Result<Child> {
-    #[expect(clippy::disallowed_methods, reason = "the person's own program, with the person's environment")]
-    let mut command = Command::new(&program.path);
-    for name in &program.hidden {
-        command.env_remove(name);
-    }
-    command.args(program.arguments).envs(program.variables).kill_on_drop(true);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()
+    let (command, _kept) = program.into_command();
+    let mut command = Command::from(command);
+    command.kill_on_drop(true).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()
 }
 
 /// Like [`spawn`], in a process group of its own: Ctrl-C in a terminal does not reach the program.
@@ -86,12 +92,9 @@ pub fn spawn(program: Program) -> io::Result<Child> {
 /// # Errors
 /// Returns the error of the operating system if it cannot be started.
 pub fn spawn_apart(program: Program, stderr: Stdio) -> io::Result<Child> {
-    #[expect(clippy::disallowed_methods, reason = "the person's own program, with the person's environment")]
-    let mut command = Command::new(&program.path);
-    for name in &program.hidden {
-        command.env_remove(name);
-    }
-    command.args(program.arguments).envs(program.variables).kill_on_drop(true);
+    let (command, _kept) = program.into_command();
+    let mut command = Command::from(command);
+    command.kill_on_drop(true);
     #[cfg(unix)]
     command.process_group(0);
     #[cfg(windows)]

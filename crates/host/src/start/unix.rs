@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::process::CommandExt as _;
-use std::process::Command;
 
 use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_getfd, fcntl_setfd};
 
@@ -14,16 +13,11 @@ use crate::umask;
 const FIRST: i32 = 100;
 
 pub(super) fn replace_with(program: Program) -> io::Result<Ended> {
-    #[expect(clippy::disallowed_methods, reason = "the person's own program, with the person's environment")]
-    let mut command = Command::new(&program.path);
-    for name in &program.hidden {
-        command.env_remove(name);
-    }
-    command.args(program.arguments).envs(program.variables);
+    let (mut command, kept) = program.into_command();
     // A file lock lasts as long as a descriptor of the file is open, and only descriptors of the new program outlive
     // this process. Programs and shells use numbers from 3 on, so a higher one does not interfere. The file is empty,
     // and the descriptor read-only.
-    let kept = program.keep_open.map(|file| fcntl_dupfd_cloexec(&file, FIRST).map_or(file, File::from));
+    let kept = kept.map(|file| fcntl_dupfd_cloexec(&file, FIRST).map_or(file, File::from));
     if let Some(file) = &kept {
         fcntl_setfd(file, fcntl_getfd(file)? - FdFlags::CLOEXEC)?;
     }

@@ -9,12 +9,8 @@ use tokio::runtime::Builder;
 use super::{Ended, Program};
 
 pub(super) fn replace_with(program: Program) -> io::Result<Ended> {
-    #[expect(clippy::disallowed_methods, reason = "the person's own program, with the person's environment")]
-    let mut command = Command::new(&program.path);
-    for name in &program.hidden {
-        command.env_remove(name);
-    }
-    command.args(program.arguments).envs(program.variables);
+    let (command, _kept) = program.into_command();
+    let command = Command::from(command);
     Builder::new_current_thread().enable_all().build()?.block_on(async {
         let mut command = CommandWrap::from(command);
         // Processes that the program has started end with it, and all of them with this process.
