@@ -207,7 +207,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         .entries
         .is_empty()
         .then(|| if are_all_withdrawn(&registry, &config) { Nothing::Withdrawn } else { Nothing::NoAgents });
-    let report = BumpReport::new(&finished, &proposals, nothing.as_ref());
+    let report = BumpReport { finished: &finished, proposals: &proposals, nothing: nothing.as_ref() };
     let results = &finished.bumped;
     let is_unable = |count: usize, errors: usize| count > 0 && count == errors;
     let errors = results.iter().filter(|one| one.result.is_err()).count();

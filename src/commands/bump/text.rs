@@ -1,7 +1,7 @@
 //! The result of `bump`, for people and for the summary of a workflow job.
 
 use acp_registry::bump::{
-    Bumped, ChannelOutcome, CheckChange, Compared, Finished, HeldReason, Trouble, Troubles, ValueChange, VersionUpdate,
+    Bumped, ChannelOutcome, CheckChange, Compared, Finished, HeldReason, Trouble, ValueChange, VersionUpdate,
 };
 use acp_registry::examination::{Level, VerdictCounts};
 use acp_registry::manifest::Channel;
@@ -23,56 +23,33 @@ const INDENT: usize = 10;
 /// The results of `bump` for all agents.
 #[derive(Debug)]
 pub(crate) struct BumpReport<'a> {
-    /// One result per channel and agent.
-    pub(crate) bumped: &'a [Bumped],
-    /// Folders that were skipped because their agents are in quarantine.
-    pub(crate) quarantined: &'a [String],
+    /// The results of the run.
+    pub(crate) finished: &'a Finished,
     /// The results of pull requests.
     pub(crate) proposals: &'a [Proposal],
-    /// How long agents have been failing, if that is recorded.
-    pub(crate) troubles: Option<&'a Troubles>,
-    /// Agents that should be put into quarantine, each with a reason.
-    pub(crate) to_hold: &'a [(String, String)],
-    /// Agents in quarantine that can be updated again.
-    pub(crate) to_release: &'a [String],
-    /// Whether updates were written into the manifests.
-    pub(crate) is_applied: bool,
     /// Why no agent was checked; `None` if any was.
     pub(crate) nothing: Option<&'a Nothing>,
-}
-
-impl<'a> BumpReport<'a> {
-    /// Creates the report of a run and of its pull requests.
-    pub(crate) fn new(finished: &'a Finished, proposals: &'a [Proposal], nothing: Option<&'a Nothing>) -> Self {
-        Self {
-            bumped: &finished.bumped,
-            quarantined: &finished.quarantined,
-            proposals,
-            troubles: finished.troubles.as_ref(),
-            to_hold: &finished.to_hold,
-            to_release: &finished.to_release,
-            is_applied: finished.is_applied,
-            nothing,
-        }
-    }
 }
 
 impl BumpReport<'_> {
     /// The remarks about sources.
     pub(crate) fn notes(&self) -> impl Iterator<Item = (&Bumped, &String)> {
-        self.bumped.iter().flat_map(|one| one.notes.iter().map(move |note| (one, note)))
+        self.finished.bumped.iter().flat_map(|one| one.notes.iter().map(move |note| (one, note)))
     }
 
     pub(crate) fn trouble(&self, id: &str, channel: Channel) -> Option<&Trouble> {
-        self.troubles?.of(id, channel)
+        self.finished.troubles.as_ref()?.of(id, channel)
     }
 
     /// The proposed changes to the quarantine, in words.
     fn quarantine(&self) -> Vec<(&'static str, &str, String)> {
-        let hold =
-            self.to_hold.iter().map(|(id, reason)| ("hold", id.as_str(), format!("put it into quarantine: {reason}")));
+        let hold = self
+            .finished
+            .to_hold
+            .iter()
+            .map(|(id, reason)| ("hold", id.as_str(), format!("put it into quarantine: {reason}")));
         let text = "take it out of quarantine: it can be brought up to date again";
-        let release = self.to_release.iter().map(|id| ("release", id.as_str(), text.to_owned()));
+        let release = self.finished.to_release.iter().map(|id| ("release", id.as_str(), text.to_owned()));
         hold.chain(release).collect()
     }
 
@@ -99,13 +76,13 @@ impl BumpReport<'_> {
 
     /// Agents whose channels all have the newest version.
     pub(crate) fn up_to_date(&self) -> Vec<&str> {
-        let agents = self.bumped.chunk_by(|a, b| a.id == b.id);
+        let agents = self.finished.bumped.chunk_by(|a, b| a.id == b.id);
         let is_current = |of: &&[Bumped]| of.iter().all(|one| matches!(one.result, Ok(ChannelOutcome::UpToDate)));
         agents.filter(is_current).map(|of| of[0].id.as_str()).collect()
     }
 
     fn count(&self, is: fn(&Result<ChannelOutcome, acp_registry::bump::Error>) -> bool) -> usize {
-        self.bumped.iter().filter(|one| is(&one.result)).count()
+        self.finished.bumped.iter().filter(|one| is(&one.result)).count()
     }
 
     fn summary(&self) -> String {
@@ -115,7 +92,7 @@ impl BumpReport<'_> {
         let updates = self.count(|result| matches!(result, Ok(ChannelOutcome::Update(_))));
         let errors = self.count(Result::is_err);
         let held = self.count(|result| matches!(result, Ok(ChannelOutcome::Held { .. })));
-        let verb = if self.is_applied { "written" } else { "found" };
+        let verb = if self.finished.is_applied { "written" } else { "found" };
         let mut text = format!(
             "{} {verb}, {} up to date, {held} held back, {}",
             plural(updates, "update"),
@@ -126,8 +103,8 @@ impl BumpReport<'_> {
         if unlisted > 0 {
             text.push_str(&format!(", {unlisted} without a list of versions"));
         }
-        if !self.quarantined.is_empty() {
-            text.push_str(&format!(", {} in quarantine", self.quarantined.len()));
+        if !self.finished.quarantined.is_empty() {
+            text.push_str(&format!(", {} in quarantine", self.finished.quarantined.len()));
         }
         text
     }
@@ -135,13 +112,13 @@ impl BumpReport<'_> {
     /// A line for each agent with a result to report, then the summary.
     pub(crate) fn human(&self, look: Look) -> String {
         let mut out = String::new();
-        let failed: Vec<&Bumped> = self.bumped.iter().filter(|one| one.result.is_err()).collect();
+        let failed: Vec<&Bumped> = self.finished.bumped.iter().filter(|one| one.result.is_err()).collect();
         let messages: Vec<(&str, String)> = failed
             .iter()
             .filter_map(|one| Some((one.id.as_str(), line(&one.result)?.1 + &self.duration(&one.id, one.channel))))
             .collect();
         let alike = alike(&messages);
-        for one in self.bumped {
+        for one in &self.finished.bumped {
             let Bumped { id, channel, result, .. } = one;
             let shown = alike.iter().find(|shown| std::ptr::eq(failed[shown.at], one));
             if result.is_err() && shown.is_none() {
@@ -195,7 +172,7 @@ impl BumpReport<'_> {
     /// A Markdown table for GitHub.
     pub(crate) fn markdown(&self) -> String {
         let mut out = format!("### Newer versions\n\n{}.\n", self.summary());
-        let rows = self.bumped.iter().filter_map(|one| {
+        let rows = self.finished.bumped.iter().filter_map(|one| {
             let (word, text) = line(&one.result)?;
             let reasons = match &one.result {
                 Ok(ChannelOutcome::Update(update)) if !update.is_straightforward() => {
@@ -413,11 +390,13 @@ impl BumpReport<'_> {
     /// Returns the JSON document.
     pub(crate) fn document(&self) -> Document<'static, Bump<'_>> {
         let mut members = Bump::default();
-        for one in self.bumped {
+        for one in &self.finished.bumped {
             let Bumped { id, channel, result, .. } = one;
             let channel = channel.as_str();
             match result {
-                Ok(ChannelOutcome::Update(update)) => members.updates.push(Updated::of(id, update, self.is_applied)),
+                Ok(ChannelOutcome::Update(update)) => {
+                    members.updates.push(Updated::of(id, update, self.finished.is_applied));
+                }
                 Ok(ChannelOutcome::Held { version, reason, message }) => {
                     let (reason, until) = held_words(reason);
                     members.held.push(HeldBack { id, channel, to: version, reason, until, message });
@@ -433,10 +412,10 @@ impl BumpReport<'_> {
             }
         }
         members.up_to_date = self.up_to_date();
-        members.quarantined = self.quarantined;
+        members.quarantined = &self.finished.quarantined;
         members.pull_requests = self.proposals.iter().map(PullRequest::of).collect();
-        members.quarantine = self.to_hold.iter().map(|(id, reason)| ToHold { id, reason }).collect();
-        members.release = self.to_release;
+        members.quarantine = self.finished.to_hold.iter().map(|(id, reason)| ToHold { id, reason }).collect();
+        members.release = &self.finished.to_release;
         members.notes =
             self.notes().map(|(one, message)| Note { id: &one.id, channel: one.channel.as_str(), message }).collect();
         Document::new("bump", members)
