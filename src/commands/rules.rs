@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
         return Ok(Exit::Success);
     }
     let text = if args.format.is_json() {
-        Document::new("rules", Rules::of(RULES)).to_text()
+        Document::new("rules", Rules { rules: RULES.iter().map(|rule| RuleBrief::of(rule)).collect() }).to_text()
     } else {
         let rows: Vec<[&str; 3]> = RULES.iter().map(|rule| [rule.name, rule.level.as_str(), rule.summary]).collect();
         let paint = |row: usize, column: usize| {
@@ -45,7 +45,8 @@ pub(crate) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
 
 fn checks(args: &Args, ui: &Ui) -> String {
     if args.format.is_json() {
-        return Document::new("rules", Checks::of(&CHECKS)).to_text();
+        return Document::new("rules", Checks { checks: CHECKS.iter().map(|check| CheckBrief::of(check)).collect() })
+            .to_text();
     }
     let rows: Vec<[&str; 3]> = CHECKS.iter().map(|check| [check.id, check.force.as_str(), check.summary]).collect();
     table(
@@ -69,13 +70,6 @@ pub(crate) struct RuleBrief {
     summary: &'static str,
 }
 
-impl Rules {
-    /// Lists the rules.
-    fn of(rules: &[&'static Rule]) -> Self {
-        Self { rules: rules.iter().map(|rule| RuleBrief::of(rule)).collect() }
-    }
-}
-
 impl RuleBrief {
     pub(crate) fn of(rule: &Rule) -> Self {
         Self { rule: rule.name, level: rule.level.as_str(), summary: rule.summary }
@@ -96,13 +90,6 @@ pub(crate) struct CheckBrief {
     force: Force,
     spec: &'static str,
     summary: &'static str,
-}
-
-impl Checks {
-    /// Lists the checks.
-    fn of(checks: &[&Check]) -> Self {
-        Self { checks: checks.iter().map(|check| CheckBrief::of(check)).collect() }
-    }
 }
 
 impl CheckBrief {
