@@ -308,8 +308,7 @@ impl Clients {
         let tls = tls(settings)?;
         let base = |is_raw| builder(settings, is_raw, &tls);
         let resolver = Arc::new(Resolver::new(&settings.proxies));
-        let exempt = settings.proxies.urls().filter_map(|url| Some(url.host_str()?.to_owned())).collect();
-        let guard = Arc::new(Guard { resolver: resolver.clone(), exempt });
+        let guard = Arc::new(Guard::new(resolver.clone(), &settings.proxies));
         let open = Arc::new(Open { resolver });
         let build = |builder: reqwest::ClientBuilder| builder.build().map_err(|e| Problem::Setup(e.to_string()));
         let pair = |is_raw| {
@@ -404,8 +403,7 @@ pub fn conversation_client(
     let base = if is_open {
         base.dns_resolver(Arc::new(Open { resolver }))
     } else {
-        let exempt = settings.proxies.urls().filter_map(|url| Some(url.host_str()?.to_owned())).collect();
-        base.dns_resolver(Arc::new(Guard { resolver, exempt }))
+        base.dns_resolver(Arc::new(Guard::new(resolver, &settings.proxies)))
     };
     base.build().map_err(|error| Problem::Setup(error.to_string()))
 }
@@ -461,7 +459,7 @@ pub(super) fn headers(pairs: &[(HeaderName, &str)]) -> HeaderMap {
 }
 
 /// Resolves each name once.
-pub(super) struct Resolver {
+struct Resolver {
     names: Mutex<HashMap<String, Names>>,
     /// Whether IPv4 addresses come first: a proxy that speaks SOCKS 4 connects to no others.
     prefers_ipv4: bool,
@@ -472,19 +470,25 @@ type Names = Arc<OnceCell<Vec<SocketAddr>>>;
 
 /// Allows connections to public addresses only. The check is made for the connection itself, so that a name cannot
 /// resolve to another address afterwards.
-pub(super) struct Guard {
-    pub(super) resolver: Arc<Resolver>,
+struct Guard {
+    resolver: Arc<Resolver>,
     /// Hosts that may be private: the proxies of the person's system.
-    pub(super) exempt: Vec<String>,
+    exempt: Vec<String>,
+}
+
+impl Guard {
+    fn new(resolver: Arc<Resolver>, proxies: &Proxies) -> Self {
+        Self { resolver, exempt: proxies.urls().filter_map(|url| Some(url.host_str()?.to_owned())).collect() }
+    }
 }
 
 /// For hosts that may be private.
-pub(super) struct Open {
-    pub(super) resolver: Arc<Resolver>,
+struct Open {
+    resolver: Arc<Resolver>,
 }
 
 impl Resolver {
-    pub(super) fn new(proxies: &Proxies) -> Self {
+    fn new(proxies: &Proxies) -> Self {
         Self { names: Mutex::default(), prefers_ipv4: proxies.urls().any(|proxy| proxy.scheme() == "socks4") }
     }
 
