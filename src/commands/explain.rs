@@ -25,9 +25,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     let (json, markdown) = match (find(&args.rule), examination::find(&args.rule)) {
-        (Some(rule), _) => (Document::new("explain", Explanation::of(rule)).to_text(), as_markdown(rule)),
+        (Some(rule), _) => (Document::new("explain", Explanation::<RuleBrief>::of(rule)).to_text(), as_markdown(rule)),
         (None, Some(check)) => {
-            (Document::new("explain", CheckExplanation::of(check)).to_text(), check_as_markdown(check))
+            (Document::new("explain", Explanation::<CheckBrief>::of(check)).to_text(), check_as_markdown(check))
         }
         (None, None) => return Err(unknown(&args.rule)),
     };
@@ -113,11 +113,11 @@ fn example(example: Example) -> String {
     parts.collect::<Vec<_>>().join("\n\n")
 }
 
-/// Members of `explain` for a rule.
+/// Members of `explain`.
 #[derive(Debug, Serialize)]
-struct Explanation {
+struct Explanation<Brief> {
     #[serde(flatten)]
-    rule: RuleBrief,
+    brief: Brief,
     why: &'static str,
     fix: &'static str,
     fails: Vec<ExampleFile>,
@@ -131,15 +131,14 @@ struct ExampleFile {
     text: String,
 }
 
-impl Explanation {
-    /// Explains a rule.
+impl Explanation<RuleBrief> {
     fn of(rule: &Rule) -> Self {
         let files = |example: Example| {
             let files = example.files().into_iter();
-            files.map(|(name, text)| ExampleFile { file: name, text }).collect()
+            files.map(|(file, text)| ExampleFile { file, text }).collect()
         };
         Self {
-            rule: RuleBrief::of(rule),
+            brief: RuleBrief::of(rule),
             why: rule.why,
             fix: rule.fix,
             fails: files(rule.fails),
@@ -148,30 +147,11 @@ impl Explanation {
     }
 }
 
-/// Members of `explain` for a check.
-#[derive(Debug, Serialize)]
-struct CheckExplanation {
-    #[serde(flatten)]
-    check: CheckBrief,
-    why: &'static str,
-    fix: &'static str,
-    fails: [ExchangeFile; 1],
-    passes: [ExchangeFile; 1],
-}
-
-/// A recorded exchange, as a file.
-#[derive(Debug, Serialize)]
-struct ExchangeFile {
-    file: &'static str,
-    text: &'static str,
-}
-
-impl CheckExplanation {
-    /// Explains a check.
+impl Explanation<CheckBrief> {
     fn of(check: &Check) -> Self {
-        let exchange = |text| [ExchangeFile { file: "exchange.txt", text }];
+        let exchange = |text: &str| vec![ExampleFile { file: "exchange.txt", text: text.to_owned() }];
         Self {
-            check: CheckBrief::of(check),
+            brief: CheckBrief::of(check),
             why: check.why,
             fix: check.fix,
             fails: exchange(check.fails),
