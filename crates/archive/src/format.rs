@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use acp_registry_plan::manifest::archive as address;
 
 /// Number of bytes that [`BinaryFormat::detect`] needs.
-pub(super) const HEAD_LENGTH: usize = 4096;
+pub(super) const HEAD_LENGTH: u64 = 4096;
 
 /// The format of an agent's binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -233,18 +233,11 @@ impl Lookalike {
     }
 }
 
-/// Reads until the buffer is full or the stream ends. Returns the number of bytes.
-pub(super) fn fill(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut length = 0;
-    while length < buffer.len() {
-        match source.read(&mut buffer[length..]) {
-            Ok(0) => break,
-            Ok(count) => length += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(length)
+/// Reads the first bytes of a stream, which may be shorter than `length`.
+pub(super) fn read_head(source: &mut impl Read, length: u64) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    source.take(length).read_to_end(&mut head)?;
+    Ok(head)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use tar::EntryType;
 
-use super::format::{fill, is_tar_header};
+use super::format::{is_tar_header, read_head};
 use super::meter::{Meter, Produced, WINDOW};
 use super::walk::{ArchiveMember, Content, Sink, Walk};
 use super::{Compression, Error, Excess, Lookalike, UnsafeReason};
@@ -45,20 +45,18 @@ pub(super) fn walk<R: Read, S: Sink>(
     let source = BufReader::with_capacity(BUFFER, source);
     let content = Decompressed::new(compression, source, Rc::clone(meter));
     let mut content = BufReader::with_capacity(BUFFER, Produced { inner: content, meter: Rc::clone(meter) });
-    let mut first = [0; 512];
-    let length = fill(&mut content, &mut first).map_err(|error| meter.explain(&error, ""))?;
-    if compression != Compression::None && !(length == first.len() && is_tar_header(&first)) {
+    let first = read_head(&mut content, 512).map_err(|error| meter.explain(&error, ""))?;
+    if compression != Compression::None && !first.first_chunk().is_some_and(is_tar_header) {
         // The content may look like this because of damage that is detected only at the end of the stream.
         io::copy(&mut content, &mut io::sink()).map_err(|error| meter.explain(&error, ""))?;
         return Err(Error::NotAnArchive(Lookalike::Compressed(compression)));
     }
-    let mut archive = tar::Archive::new(Cursor::new(&first[..length]).chain(content));
+    let mut archive = tar::Archive::new(Cursor::new(first).chain(content));
     walk_entries(&mut archive, walk)?;
     let mut rest = archive.into_inner();
     // This reader stops at the first block of zeros. Others need two, and read on after a single one.
-    let mut second = [0; 512];
-    let length = fill(&mut rest, &mut second).map_err(|error| walk.explain(&error))?;
-    if second[..length].iter().any(|&byte| byte != 0) {
+    let second = read_head(&mut rest, 512).map_err(|error| walk.explain(&error))?;
+    if second.iter().any(|&byte| byte != 0) {
         let name = second.iter().take(100).take_while(|&&byte| byte != 0).copied().collect::<Vec<u8>>();
         let how = "it follows a single block of zeros, at which some programs stop and others do not";
         return Err(Error::refused(&name, UnsafeReason::HeadersDisagree(how.to_owned())));

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use acp_registry_host::fs::PathError;
 
 use super::cmd::cmd_path;
-use super::format::fill;
+use super::format::read_head;
 use super::meter::{Consumed, Meter};
 use super::walk::{ArchiveMember, Content, Sink, Walk};
 use super::{
@@ -37,12 +37,11 @@ pub fn list<R: Read + Seek>(mut file: R, cmd: &str, limits: &Limits) -> Result<A
 /// # Errors
 /// Returns [`Error`]; it is [`Error::NotSeekable`] for a `.zip`, which [`list`] can read once it is complete.
 pub fn list_stream<R: Read>(mut stream: R, cmd: &str, limits: &Limits) -> Result<ArchiveListing, Error> {
-    let mut head = [0; HEAD_LENGTH];
-    let length = fill(&mut stream, &mut head).map_err(Error::Read)?;
-    let format = BinaryFormat::detect(&head[..length]).map_err(Error::NotAnArchive)?;
+    let head = read_head(&mut stream, HEAD_LENGTH).map_err(Error::Read)?;
+    let format = BinaryFormat::detect(&head).map_err(Error::NotAnArchive)?;
     let meter = Meter::new(limits);
     let mut walk = Walk::new(&meter, cmd_path(cmd), ());
-    run_stream(Cursor::new(&head[..length]).chain(stream), format, cmd, &meter, &mut walk)?;
+    run_stream(Cursor::new(head).chain(stream), format, cmd, &meter, &mut walk)?;
     walk.finish(format)
 }
 
@@ -63,11 +62,10 @@ pub fn unpack<R: Read + Seek>(file: R, cmd: &str, limits: &Limits, into: &Path) 
 /// # Errors
 /// Returns [`Error`]. Nothing was written outside the directory, which may contain a part of the archive.
 pub fn unpack_package<R: Read + Seek>(mut file: R, limits: &Limits, into: &Path) -> Result<ArchiveListing, Error> {
-    let mut head = [0; HEAD_LENGTH];
     file.seek(SeekFrom::Start(0)).map_err(Error::Read)?;
-    let length = fill(&mut file, &mut head).map_err(Error::Read)?;
+    let head = read_head(&mut file, HEAD_LENGTH).map_err(Error::Read)?;
     file.seek(SeekFrom::Start(0)).map_err(Error::Read)?;
-    let format = BinaryFormat::detect(&head[..length]).map_err(Error::NotAnArchive)?;
+    let format = BinaryFormat::detect(&head).map_err(Error::NotAnArchive)?;
     let BinaryFormat::Tar(compression) = format else { return Err(Error::NotAnArchive(Lookalike::Unknown)) };
     let meter = Meter::new(limits);
     let mut walk = Walk::package(&meter, Unpack::package_into(into)?);
@@ -95,19 +93,17 @@ pub fn read_zip<R: Read + Seek>(
 
 /// What a file is if it is no archive and no program, as far as it can be read.
 pub fn lookalike<R: Read + Seek>(mut file: R) -> Option<Lookalike> {
-    let mut head = [0; HEAD_LENGTH];
     file.seek(SeekFrom::Start(0)).ok()?;
-    let length = fill(&mut file, &mut head).ok()?;
-    let lookalike = BinaryFormat::detect(&head[..length]).err()?;
+    let head = read_head(&mut file, HEAD_LENGTH).ok()?;
+    let lookalike = BinaryFormat::detect(&head).err()?;
     Some(if lookalike == Lookalike::Unknown { by_tail(&mut file) } else { lookalike })
 }
 
 fn run<R: Read + Seek, S: Sink>(mut file: R, cmd: &str, limits: &Limits, sink: S) -> Result<ArchiveListing, Error> {
-    let mut head = [0; HEAD_LENGTH];
     file.seek(SeekFrom::Start(0)).map_err(Error::Read)?;
-    let length = fill(&mut file, &mut head).map_err(Error::Read)?;
-    let format = BinaryFormat::detect(&head[..length])
-        .map_err(|found| Error::NotAnArchive(lookalike(&mut file).unwrap_or(found)))?;
+    let head = read_head(&mut file, HEAD_LENGTH).map_err(Error::Read)?;
+    let format =
+        BinaryFormat::detect(&head).map_err(|found| Error::NotAnArchive(lookalike(&mut file).unwrap_or(found)))?;
     file.seek(SeekFrom::Start(0)).map_err(Error::Read)?;
     let meter = Meter::new(limits);
     let mut walk = Walk::new(&meter, cmd_path(cmd), sink);

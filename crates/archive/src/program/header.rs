@@ -6,7 +6,7 @@ use object::read::macho::{FatArch, MachHeader, MachOFatFile, MachOFatFile32, Mac
 use object::{Endianness, LittleEndian as LE, ReadRef as _, elf as elf_types, macho, pe};
 
 use super::{BoundedFile, FileHandle, Machine, Program, elf};
-use crate::format::{HEAD_LENGTH, fill};
+use crate::format::{HEAD_LENGTH, read_head};
 use crate::{BinaryFormat, Lookalike};
 
 /// Maximum length of a script's first line that is read, in bytes.
@@ -17,13 +17,11 @@ const FIRST_LINE: usize = 254;
 const SLICES: usize = 44;
 
 pub(super) fn examine(mut file: impl Read + Seek) -> Program {
-    let mut head = [0; HEAD_LENGTH];
-    let read = file.seek(SeekFrom::Start(0)).and_then(|_| fill(&mut file, &mut head));
-    let Ok(length) = read else { return Program::Other(Lookalike::Unknown) };
-    let head = &head[..length];
+    let read = file.seek(SeekFrom::Start(0)).and_then(|_| read_head(&mut file, HEAD_LENGTH));
+    let Ok(head) = read else { return Program::Other(Lookalike::Unknown) };
     let source = BoundedFile::new(file);
     let file = FileHandle(&source);
-    match head {
+    match &head[..] {
         [b'#', b'!', line @ ..] => {
             let line = &line[..line.len().min(FIRST_LINE)];
             let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -41,7 +39,7 @@ pub(super) fn examine(mut file: impl Read + Seek) -> Program {
         [0xca, 0xfe, 0xba, 0xbe, ..] => universal(MachOFatFile32::parse(file)),
         [0xca, 0xfe, 0xba, 0xbf, ..] => universal(MachOFatFile64::parse(file)),
         [b'M', b'Z', ..] => portable(file),
-        _ => other(head),
+        _ => other(&head),
     }
 }
 
