@@ -245,16 +245,17 @@ impl<'a> Attempt<'a> {
         let done = |result: SignInResult| Step::Done(SignInReport { result, command: "login" }.into());
         let Some(mut conversation) = self.open(&mut result).await? else { return Ok(done(result)) };
         let method = match pick(conversation.handshake(), wanted)? {
-            Picked::One(method) => method,
-            Picked::Several(methods) => {
-                self.close(conversation, &mut result).await;
-                return Ok(Step::Ask(methods));
-            }
-            Picked::None => {
+            [] => {
                 result.look(&mut conversation, self.limit).await;
                 self.close(conversation, &mut result).await;
                 result.message = format!("it names no way to sign in; {}", result.message);
                 return Ok(done(result));
+            }
+            [method] => method.clone(),
+            methods => {
+                let methods = methods.to_vec();
+                self.close(conversation, &mut result).await;
+                return Ok(Step::Ask(methods));
             }
         };
         result.method = Some(method.clone());
@@ -364,12 +365,6 @@ impl<'a> Attempt<'a> {
     }
 }
 
-enum Picked {
-    One(AuthMethod),
-    Several(Vec<AuthMethod>),
-    None,
-}
-
 /// The ids of methods, up to the number that is named.
 fn names(methods: &[AuthMethod]) -> impl Iterator<Item = &str> {
     methods.iter().take(METHODS).map(|method| method.id.as_str())
@@ -383,17 +378,12 @@ fn list(methods: &[AuthMethod]) -> String {
     brief_list(methods.iter().map(|method| format!("{} ({})", quote(&method.id), escape(&method.kind))), METHODS)
 }
 
-fn pick(handshake: &Handshake, wanted: Option<&str>) -> Result<Picked, Failure> {
+/// The methods to choose from: all, or the one that is wanted.
+fn pick<'a>(handshake: &'a Handshake, wanted: Option<&str>) -> Result<&'a [AuthMethod], Failure> {
     let methods = &handshake.auth_methods;
-    let Some(wanted) = wanted else {
-        return Ok(match &methods[..] {
-            [] => Picked::None,
-            [method] => Picked::One(method.clone()),
-            methods => Picked::Several(methods.to_vec()),
-        });
-    };
+    let Some(wanted) = wanted else { return Ok(methods) };
     if let Some(method) = methods.iter().find(|method| method.id == wanted) {
-        return Ok(Picked::One(method.clone()));
+        return Ok(std::slice::from_ref(method));
     }
     if methods.is_empty() {
         let failure = Failure::usage("the agent offers no method to sign in");
