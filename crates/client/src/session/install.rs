@@ -125,10 +125,11 @@ impl Session {
             installer: &installer,
             pin: request.pin,
             make_current: request.make_current,
+            again,
             progress: &progress,
             waiting: &waiting,
         };
-        Ok(if again { self.store.install_again(&order).await } else { self.store.install(&order).await }?)
+        Ok(self.store.install(&order).await?)
     }
 
     /// The closure that the registry publishes of a package of an agent.

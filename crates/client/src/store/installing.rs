@@ -26,6 +26,9 @@ pub struct InstallOrder<'a> {
     pub pin: PinChange,
     /// Whether the version becomes the current one.
     pub make_current: MakeCurrent,
+    /// Whether a version is installed again that seems undamaged: it does not start, perhaps because a file has changed
+    /// without changing its size.
+    pub again: bool,
     /// Receives the progress.
     pub progress: &'a (dyn Fn(Progress) + Send + Sync),
     /// Is called with the process that is waited for.
@@ -64,40 +67,22 @@ impl Store {
     /// # Errors
     /// [`Error`]; nothing has changed then.
     pub async fn install(&self, order: &InstallOrder<'_>) -> Result<InstallOutcome, Error> {
-        self.install_unless(order, true).await
-    }
-
-    /// Like [`Store::install`], but installs a version again that seems undamaged: it does not start, perhaps because a
-    /// file has changed without changing its size.
-    ///
-    /// # Errors
-    /// [`Error`]; nothing has changed then.
-    pub(crate) async fn install_again(&self, order: &InstallOrder<'_>) -> Result<InstallOutcome, Error> {
-        self.install_unless(order, false).await
-    }
-
-    async fn install_unless(&self, order: &InstallOrder<'_>, keeps_existing: bool) -> Result<InstallOutcome, Error> {
         let plan = order.plan;
         let lock = self.lock(&plan.id, &format!("installing {} {}", plan.id, plan.version), order.waiting).await?;
         let agent = self.directory(&plan.id);
         let mut first = First { store: self, agent: &agent, is_over: agent.exists(), lock: Some(lock) };
         // A process that has uninstalled the last agent removes the directory above.
         make_all(&agent).map_err(PathError::at(&agent))?;
-        let done = self.install_locked(order, &agent, keeps_existing).await?;
+        let done = self.install_locked(order, &agent).await?;
         first.is_over = true;
         Ok(done)
     }
 
-    async fn install_locked(
-        &self,
-        order: &InstallOrder<'_>,
-        agent: &Path,
-        keeps_existing: bool,
-    ) -> Result<InstallOutcome, Error> {
+    async fn install_locked(&self, order: &InstallOrder<'_>, agent: &Path) -> Result<InstallOutcome, Error> {
         let plan = order.plan;
         self.refuse_changed(plan)?;
         let place = agent.join(plan.folder());
-        let there = if keeps_existing { undamaged(&place).await } else { None };
+        let there = if order.again { None } else { undamaged(&place).await };
         let was_there = there.is_some();
         let mut is_repaired = false;
         let version = if let Some(mut version) = there {

@@ -33,7 +33,8 @@
 //!         }
 //!     };
 //!     let (pin, make_current) = (PinChange::Keep, MakeCurrent::Always);
-//!     let order = InstallOrder { plan, installer, pin, make_current, progress: &progress, waiting: &|_| () };
+//!     let (again, waiting) = (false, &|_: &str| ());
+//!     let order = InstallOrder { plan, installer, pin, make_current, again, progress: &progress, waiting };
 //!     let version = store.install(&order).await?.version;
 //!     // An interpreter, such as node, may be gone one day.
 //!     let start = version.find_start(|| Environment::from_host(std::env::vars_os())).ok();
