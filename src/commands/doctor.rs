@@ -7,7 +7,6 @@ use acp_registry::doctor::{CheckStatus, DiagnosedAgent, Diagnosis};
 use acp_registry::duration;
 use acp_registry::elsewhere::Machine;
 use acp_registry::failure::{Exit, Failure};
-use acp_registry::host::process::Orphans;
 use acp_registry::ops::{Diagnose, DiagnoseReport, Event, JOBS, Report as _, diagnose};
 use acp_registry::session::AgentSpec;
 use acp_registry::text::{plural, printable};
@@ -20,8 +19,8 @@ use crate::flags::session::{PackageArgs, SessionArgs, open};
 use crate::flags::{candidates, value};
 use crate::terminal::layout::{Look, cut, stderr};
 use crate::terminal::progress::Progress;
+use crate::terminal::remedy;
 use crate::terminal::ui::Ui;
-use crate::terminal::{remedy, signals};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -63,12 +62,10 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let session = open(&args.place.with_refresh(true), PackageArgs::default(), global)?;
     let request = Diagnose { agents: args.agents.clone(), fix: args.fix, timeout: args.timeout };
     let progress = Progress::new(ui);
-    // Begins before the first child and ends after the last one, to kill processes that detached from their tree.
-    let orphans = if args.agents.is_empty() { None } else { leftovers::adopt(ui) };
     let events = |event: Event<'_>| progress.show(event);
-    let report = signals::run_with_threads(ui, JOBS, diagnose(&session, &request, &events));
-    let hidden = orphans.map_or(0, Orphans::end);
-    let report = report??;
+    let starts_agents = !args.agents.is_empty();
+    let (report, hidden) = leftovers::run_with_agents(ui, JOBS, starts_agents, diagnose(&session, &request, &events));
+    let report = report?;
     if hidden > 0 {
         ui.warning(&format!("agents had hidden processes, which were ended as well: {hidden}"));
     }

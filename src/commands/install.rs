@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use acp_registry::elsewhere::Machine;
 use acp_registry::failure::{Exit, Failure};
-use acp_registry::host::process::Orphans;
 use acp_registry::install::{DigestSource, Kind};
 use acp_registry::ops::{Event, Install, InstallReport, JOBS, Report as _, install};
 use acp_registry::session::AgentSpec;
@@ -16,7 +15,6 @@ use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, TermsArgs, flags, kind, open};
 use crate::flags::{candidates, value};
 use crate::terminal::progress::Progress;
-use crate::terminal::signals;
 use crate::terminal::table::bytes;
 use crate::terminal::ui::Ui;
 
@@ -102,13 +100,10 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     let session = open(&args.place, args.packages, global)?;
     let progress = Progress::new(ui);
-    // Begins before the first child and ends after the last one, to kill processes that detached from their tree.
-    let orphans = if args.no_check || args.dry_run { None } else { leftovers::adopt(ui) };
     let (request, events) = (args.request(), |event: Event<'_>| progress.show(event));
-    let report = signals::run_with_threads(ui, JOBS, install(&session, &request, &events));
-    // How many processes had detached from their tree is not reported here.
-    let _ = orphans.map(Orphans::end);
-    let report = report??;
+    let starts_agents = !args.no_check && !args.dry_run;
+    let (report, _) = leftovers::run_with_agents(ui, JOBS, starts_agents, install(&session, &request, &events));
+    let report = report?;
     ui.failures(&report.errors);
     if args.format.is_json() {
         ui.report(&report)?;

@@ -1,9 +1,11 @@
 //! What killed runs and hidden processes leave.
 
+use acp_registry::failure::Failure;
 use acp_registry::host::fs::temporary;
 use acp_registry::host::process::{self, Orphans, remove_abandoned};
 use acp_registry::ops::unremoved;
 
+use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 
 /// Removes the directories that no running process uses.
@@ -23,8 +25,17 @@ pub(crate) fn clear(ui: &Ui) {
     }
 }
 
-/// Adopts orphaned descendants, to kill them once the command has started its last process. `None` for a command that
-/// runs for a client: others that run beside it have children too, so that orphans wait until none runs.
-pub(crate) fn adopt(ui: &Ui) -> Option<Orphans> {
-    if ui.is_call() { None } else { process::adopt_orphans() }
+/// Runs work. If it starts agents, also returns how many processes had left their tree; these were killed.
+pub(crate) fn run_with_agents<T>(
+    ui: &Ui,
+    jobs: usize,
+    starts_agents: bool,
+    work: impl Future<Output = Result<T, Failure>>,
+) -> (Result<T, Failure>, usize) {
+    // Begins before the first child and ends after the last one, to kill processes that detached from their tree. Beside a
+    // command that runs for a client, others run that have children too, so that orphans wait until none runs.
+    let orphans = if starts_agents && !ui.is_call() { process::adopt_orphans() } else { None };
+    let done = signals::run_with_threads(ui, jobs, work);
+    let hidden = orphans.map_or(0, Orphans::end);
+    (done.and_then(|done| done), hidden)
 }

@@ -20,7 +20,7 @@ use acp_registry::verify::{Attempts, StartAttempt, Trying, Verifier, VerifyEvent
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::commands::verifier;
+use crate::commands::{leftovers, verifier};
 use crate::documents::Document;
 use crate::flags::global::{FormatArgs, Global, configured_levels};
 use crate::flags::level::LevelName;
@@ -212,7 +212,7 @@ fn try_ways(
         }
     };
     let (attempts, hidden) =
-        verifier::run_with_agents(ui, 1, async { Ok(ways.attempt(&verifier, &args.id, &trying).await?) });
+        leftovers::run_with_agents(ui, 1, true, async { Ok(ways.attempt(&verifier, &args.id, &trying).await?) });
     progress.show(VerifyEvent::Done(0));
     progress.clear();
     let attempts = attempts?;

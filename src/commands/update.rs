@@ -5,8 +5,7 @@ use std::time::Duration;
 use acp_registry::duration;
 use acp_registry::elsewhere::Machine;
 use acp_registry::failure::{Exit, Failure};
-use acp_registry::host::process::Orphans;
-use acp_registry::ops::{HeldUpdate, JOBS, Pinned, Report as _, Update, UpdateReport, update};
+use acp_registry::ops::{Event, HeldUpdate, JOBS, Pinned, Report as _, Update, UpdateReport, update};
 use acp_registry::session::AgentSpec;
 use acp_registry::text::printable;
 
@@ -15,7 +14,6 @@ use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, TermsArgs, flags, open};
 use crate::flags::{candidates, value};
 use crate::terminal::progress::Progress;
-use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 
 #[derive(Debug, clap::Args)]
@@ -103,12 +101,10 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     let session = open(&args.place, args.packages, global)?;
     let progress = Progress::new(ui);
-    // Begins before the first child and ends after the last one, to kill processes that detached from their tree.
-    let orphans = if args.dry_run || args.no_check { None } else { leftovers::adopt(ui) };
-    let report = signals::run_with_threads(ui, JOBS, update(&session, &args.request(), &|event| progress.show(event)));
-    // How many processes had detached from their tree is not reported here.
-    let _ = orphans.map(Orphans::end);
-    let report = report??;
+    let (request, events) = (args.request(), |event: Event<'_>| progress.show(event));
+    let starts_agents = !args.no_check && !args.dry_run;
+    let (report, _) = leftovers::run_with_agents(ui, JOBS, starts_agents, update(&session, &request, &events));
+    let report = report?;
     ui.failures_by_id(&report.errors);
     if args.format.is_json() {
         ui.report(&report)?;

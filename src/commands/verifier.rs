@@ -7,7 +7,6 @@ use acp_registry::closures::{ClosureChange, make_closures};
 use acp_registry::config::Config;
 use acp_registry::failure::{Code, Failure};
 use acp_registry::host::fs::temporary;
-use acp_registry::host::process::{self, Orphans};
 use acp_registry::http::{AllowedHosts, Client};
 use acp_registry::manifest::Manifest;
 use acp_registry::ops::unremoved;
@@ -77,7 +76,7 @@ pub(crate) fn run(
     let jobs = args.jobs();
     ui.detail(&format!("{} to check, {jobs} at once", job.tasks().len()));
     let shown = progress.clone();
-    let (result, hidden) = run_with_agents(ui, jobs, async {
+    let (result, hidden) = leftovers::run_with_agents(ui, jobs, true, async {
         Ok(job.run(verifier, jobs, Arc::new(move |event| shown.show(event)), finished).await?)
     });
     progress.clear();
@@ -100,19 +99,6 @@ pub(crate) fn run(
         ui.warning(&unremoved(error));
     }
     Ok(result)
-}
-
-/// Runs work that starts agents. Also returns how many processes had left their tree; these were killed.
-pub(crate) fn run_with_agents<T>(
-    ui: &Ui,
-    jobs: usize,
-    work: impl Future<Output = Result<T, Failure>>,
-) -> (Result<T, Failure>, usize) {
-    // Begins before the first child and ends after the last one, to kill processes that detached from their tree.
-    let orphans = process::adopt_orphans();
-    let done = signals::run_with_threads(ui, jobs, work);
-    let hidden = orphans.map_or(0, Orphans::end);
-    (done.and_then(|done| done), hidden)
 }
 
 /// Makes the closures of these agents that the registry lacks, and writes them into it. Says of each what it has, or why it was
