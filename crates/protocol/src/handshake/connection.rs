@@ -25,7 +25,7 @@ pub(super) enum Stray {
 
 /// The messages of a running agent.
 pub(super) struct Connection {
-    wire: Wire,
+    pub(super) wire: Wire,
     is_at_start: bool,
     received: VecDeque<Message>,
     /// The last part of its stdout that is not JSON-RPC.
@@ -87,7 +87,7 @@ impl Connection {
                 Message::Request { id, method } => {
                     self.unasked.request(&method);
                     if self.wire.outgoing.try_send(message::refusal(&id, &method)).is_err() {
-                        self.unasked.unanswered();
+                        self.unasked.unanswered += 1;
                     }
                 }
                 Message::Response(response) => {
@@ -124,9 +124,7 @@ impl Connection {
             if self.has_array && self.received.is_empty() {
                 return Err(Silence::Array);
             }
-            if self.wire.take_open_end() {
-                self.unasked.open_end();
-            }
+            self.unasked.has_open_end |= std::mem::take(&mut self.wire.has_open_end);
         }
     }
 
@@ -134,7 +132,7 @@ impl Connection {
         if std::mem::take(&mut self.is_at_start)
             && let Some(rest) = line.strip_prefix(BOM)
         {
-            self.unasked.bom();
+            self.unasked.has_bom = true;
             line = rest;
         }
         if line.trim_ascii().is_empty() {
@@ -154,23 +152,8 @@ impl Connection {
         }
     }
 
-    /// The unfinished line at the end of the output.
-    pub(super) fn unfinished(&self) -> &[u8] {
-        self.wire.unfinished()
-    }
-
-    /// The last part of stderr, for an agent that has ended. Waits briefly for output in transit.
-    pub(super) async fn stderr(&mut self) -> String {
-        self.wire.stderr().await
-    }
-
     /// The last part of stdout that is not JSON-RPC.
     pub(super) fn noise(&mut self) -> String {
         self.noise.text()
-    }
-
-    /// Closes the agent's stdin. Its further output is discarded, so that the agent does not block on a full pipe.
-    pub(super) fn hang_up(&mut self) {
-        self.wire.hang_up();
     }
 }

@@ -217,10 +217,10 @@ impl Conversation {
         if handshake.requests.keys().any(|method| method.starts_with("elicitation/")) {
             handshake.features.observe("elicitation");
         }
-        connection.hang_up();
+        connection.wire.hang_up();
         let ending = tree.end().await;
         outcome.exit = ending.exit;
-        outcome.stderr_tail = connection.stderr().await;
+        outcome.stderr_tail = connection.wire.stderr().await;
         let warnings = &mut outcome.handshake.warnings;
         if ending.left_behind > 0 {
             warnings.push(format!("left {} behind when it ended", processes(ending.left_behind)));

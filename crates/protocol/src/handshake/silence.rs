@@ -31,7 +31,7 @@ pub(super) async fn explain(
     match silence {
         Silence::Timeout => {
             let mut message = format!("the agent did not answer {} within {} s", quote(method), timeout.as_secs_f64());
-            let unfinished = connection.unfinished();
+            let unfinished = connection.wire.unfinished();
             if message::read(unfinished).is_ok() {
                 message.push_str("; it wrote a message without the line end that every message must have");
             } else if !unfinished.trim_ascii().is_empty() {
@@ -49,7 +49,7 @@ pub(super) async fn explain(
             ),
         ),
         Silence::Exited(exit) => {
-            let stderr = connection.stderr().await;
+            let stderr = connection.wire.stderr().await;
             let mut message = format!("the agent ended before it answered ({})", exit.describe());
             // Some agents write error messages to stdout.
             if let Some(cause) = cause::quoted(&stderr).or_else(|| cause::quoted(&connection.noise())) {

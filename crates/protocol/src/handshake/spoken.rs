@@ -38,12 +38,8 @@ impl Spoken {
         !self.line.is_empty()
     }
 
-    /// Passes on an unfinished line: a question to the user ends with a pause instead of a line end.
-    pub(super) fn pause(&mut self) {
-        self.tell();
-    }
-
-    fn tell(&mut self) {
+    /// Passes on the line, also an unfinished one: a question to the user ends with a pause instead of a line end.
+    pub(super) fn tell(&mut self) {
         let line = std::mem::take(&mut self.line);
         let text = String::from_utf8_lossy(&line);
         let text = text.trim_end();
@@ -76,7 +72,7 @@ mod tests {
         spoken.push(b"tps://h.example\r\n\n  \nthen");
         assert_eq!(*told.lock().unwrap(), ["open https://h.example"]);
         assert!(spoken.is_unfinished());
-        spoken.pause();
+        spoken.tell();
         assert_eq!((told.lock().unwrap().pop().as_deref(), spoken.is_unfinished()), (Some("then"), false));
         spoken.push(&vec![b'x'; 10_000]);
         spoken.push(b"\n\xff");

@@ -31,9 +31,12 @@ pub(super) fn count(number: u64, thing: &str) -> String {
 pub(super) struct Unasked {
     noise: u64,
     first_noise: Option<String>,
-    has_bom: bool,
-    has_open_end: bool,
-    unanswered: u64,
+    /// Whether its output begins with a byte order mark.
+    pub(super) has_bom: bool,
+    /// Whether its last line has no line end.
+    pub(super) has_open_end: bool,
+    /// Number of its requests that could not be answered, because it does not read its stdin.
+    pub(super) unanswered: u64,
     /// Number of notifications by method; `requests` likewise.
     pub(super) notifications: BTreeMap<String, u64>,
     pub(super) requests: BTreeMap<String, u64>,
@@ -47,21 +50,6 @@ impl Unasked {
             let beginning = &line[..line.len().min(1000)];
             self.first_noise = Some(quote(String::from_utf8_lossy(beginning).trim_end()));
         }
-    }
-
-    /// Records a byte order mark at the start.
-    pub(super) fn bom(&mut self) {
-        self.has_bom = true;
-    }
-
-    /// Records that the last line has no line end.
-    pub(super) fn open_end(&mut self) {
-        self.has_open_end = true;
-    }
-
-    /// Records a request of the agent that could not be answered, because the agent does not read its stdin.
-    pub(super) fn unanswered(&mut self) {
-        self.unanswered += 1;
     }
 
     pub(super) fn notification(&mut self, method: &str) {

@@ -117,7 +117,8 @@ impl Wait {
 pub(super) struct Wire {
     stdout: Option<ChildStdout>,
     lines: Lines,
-    has_open_end: bool,
+    /// Whether the last line had no line end.
+    pub(super) has_open_end: bool,
     overflow: Option<Overflow>,
     exit: Option<Exit>,
     /// When to report the end, set at the first sign of it.
@@ -239,11 +240,6 @@ impl Wire {
         vec![rest]
     }
 
-    /// Whether the last line had no line end; reported only once.
-    pub(super) fn take_open_end(&mut self) -> bool {
-        std::mem::take(&mut self.has_open_end)
-    }
-
     /// The unfinished line at the end of the output.
     pub(super) fn unfinished(&self) -> &[u8] {
         self.lines.rest()
@@ -293,7 +289,7 @@ async fn listen(mut stderr: impl AsyncRead + Unpin, mut spoken: Option<Spoken>, 
             None => read.await,
             Some(spoken) => {
                 let Ok(read) = timeout(PAUSE, read).await else {
-                    spoken.pause();
+                    spoken.tell();
                     continue;
                 };
                 read
