@@ -215,7 +215,7 @@ pub async fn update(session: &Session, request: &Update, events: &Events<'_>) ->
         let network = if session.options().is_offline {
             None
         } else {
-            let network = session.connect_to_sources(needs(&work.report))?;
+            let network = session.options().connect_to_sources(needs(&work.report))?;
             for note in network.notes() {
                 events(Event::Warning(&note));
             }

@@ -235,6 +235,7 @@ impl Session {
         let file = self.options.variable(provenance::VARIABLE).filter(|path| !path.is_empty());
         Ok(Some(Inquiry {
             connection: self
+                .options
                 .connect_to_sources(Needs { npm: plan.kind() == Kind::Npx, pypi: plan.kind() == Kind::Uvx })?,
             roots: TrustRoots::open(file.as_deref().map(Path::new))?,
             repository: plan.repository.clone(),

@@ -259,11 +259,6 @@ impl Session {
         })
     }
 
-    /// Finds the package registries, and connects to them.
-    pub(crate) fn connect_to_sources(&self, needs: Needs) -> Result<Connection, ConnectError> {
-        self.options.connect_to_sources(needs)
-    }
-
     fn load_options(&self) -> index::LoadOptions {
         let SessionOptions { is_offline, refresh, signer, .. } = self.options;
         let copies = self.options.cache.as_deref().map(Copies::below);
@@ -631,7 +626,7 @@ impl SessionOptions {
     }
 
     /// Finds the package registries, and connects to them.
-    fn connect_to_sources(&self, needs: Needs) -> Result<Connection, ConnectError> {
+    pub(crate) fn connect_to_sources(&self, needs: Needs) -> Result<Connection, ConnectError> {
         let variable = |name: &str| self.variable(name);
         let environment = path_environment(self.variables.as_slice(), []);
         let path = environment.path().map(|(_, value)| value.to_owned());
