@@ -224,7 +224,7 @@ pub fn changed_paths(directory: &Path, revision: &str) -> Result<BTreeSet<String
     let names: BTreeSet<&str> = by_blob.keys().copied().collect();
     if !names.is_empty() {
         read_blobs(&repository, &names, COMPARED_LIMIT, |blob, bytes| {
-            let same = |tracked: &Tracked<'_>| is_same(repository.directory(), tracked, bytes);
+            let same = |tracked: &Tracked<'_>| is_same(&repository.directory, tracked, bytes);
             if let Some(all) = by_blob.get_mut(blob) {
                 all.retain(|tracked| !same(tracked));
             }
@@ -241,7 +241,7 @@ fn paths(bytes: &[u8]) -> BTreeSet<String> {
 
 /// Whether a file differs from the index, as far as can be told without its blob.
 fn differs_at_once(repository: &Repository, tracked: &Tracked<'_>) -> Result<bool, Error> {
-    let path = repository.directory().join(&tracked.path);
+    let path = repository.directory.join(&tracked.path);
     let Ok(metadata) = fs::symlink_metadata(&path) else { return Ok(true) };
     Ok(match tracked.mode {
         // Git is not run in submodules; a checked-out one may have changed.
@@ -250,7 +250,7 @@ fn differs_at_once(repository: &Repository, tracked: &Tracked<'_>) -> Result<boo
         "120000" => !metadata.is_symlink() && (cfg!(unix) || !metadata.is_file()),
         _ if !metadata.is_file() => true,
         _ if metadata.len() > COMPARED_LIMIT => {
-            let Ok((file, _)) = open_bounded(&path, repository.top(), u64::MAX) else { return Ok(true) };
+            let Ok((file, _)) = open_bounded(&path, &repository.top, u64::MAX) else { return Ok(true) };
             digest(repository, file)? != tracked.blob
         }
         _ => false,
@@ -259,7 +259,7 @@ fn differs_at_once(repository: &Repository, tracked: &Tracked<'_>) -> Result<boo
 
 /// Whether the file must be compared with its blob.
 fn is_compared(repository: &Repository, tracked: &Tracked<'_>) -> bool {
-    let length = || fs::symlink_metadata(repository.directory().join(&tracked.path)).map(|metadata| metadata.len());
+    let length = || fs::symlink_metadata(repository.directory.join(&tracked.path)).map(|metadata| metadata.len());
     tracked.mode != "160000" && length().is_ok_and(|length| length <= COMPARED_LIMIT)
 }
 

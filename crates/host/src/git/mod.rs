@@ -114,7 +114,9 @@ const LINK_LIMIT: u64 = 1 << 16;
 /// A directory in a git work tree, and the top of that work tree.
 #[derive(Debug, Clone)]
 pub struct Repository {
+    /// A canonical path.
     directory: PathBuf,
+    /// The top of the work tree, a canonical path.
     top: PathBuf,
     /// Arguments with the locations of the repository, so that git does not search for them.
     place: Vec<String>,
@@ -164,16 +166,6 @@ impl Repository {
                 Err(Error::Answer { command, message })
             }
         }
-    }
-
-    /// The top of the work tree, a canonical path.
-    fn top(&self) -> &Path {
-        &self.top
-    }
-
-    /// The directory, a canonical path.
-    fn directory(&self) -> &Path {
-        &self.directory
     }
 
     /// Prepares a git command in the directory.

@@ -58,7 +58,7 @@ impl Remote {
             // A name without a configured URL may be a URL or path itself.
             let addresses = self.text("remote", &arguments).unwrap_or_else(|_| self.name.clone());
             for address in addresses.lines().filter(|address| is_path_of_this_machine(address)) {
-                let top = self.repository.top();
+                let top = &self.repository.top;
                 if top.join(address).canonicalize().is_ok_and(|path| path.starts_with(top)) {
                     return Err(Error::RemoteInside(self.name.clone()));
                 }
