@@ -179,8 +179,8 @@ fn show_installed(report: &InstalledReport, ui: &Ui) -> Result<(), Failure> {
         .iter()
         .map(|agent| {
             let receipt = &agent.current.receipt;
-            let row = report.agents.iter().find(|row| row.id() == agent.id.as_str());
-            let recall = row.and_then(|row| row.revocation()).map(|revocation| revocation.level.as_str());
+            let row = report.agents.iter().find(|row| row.launch.id == agent.id);
+            let recall = row.and_then(|row| row.revocation.as_ref()).map(|revocation| revocation.level.as_str());
             let marks: Vec<&str> = agent.is_pinned.then_some("pinned").into_iter().chain(recall).collect();
             let mut version = receipt.version.clone();
             if !marks.is_empty() {

@@ -188,24 +188,12 @@ const REASON: usize = 2000;
 /// An installed agent, with what the index says about it.
 #[derive(Debug)]
 pub struct InstalledRow {
-    launch: Launch,
+    /// How the agent is started.
+    pub launch: Launch,
     entry: Option<Entry>,
     is_pinned: bool,
-    revocation: Option<Revocation>,
-}
-
-impl InstalledRow {
-    /// The agent.
-    #[must_use]
-    pub fn id(&self) -> &str {
-        &self.launch.id
-    }
-
     /// The recall of the installed version, if the registry has recalled it.
-    #[must_use]
-    pub fn revocation(&self) -> Option<&Revocation> {
-        self.revocation.as_ref()
-    }
+    pub revocation: Option<Revocation>,
 }
 
 /// The recall of an installed version in a document.
