@@ -614,7 +614,8 @@ impl Installer {
     /// The environment of uv for a package. A cutoff that the person has set for uv, by a variable or in its configuration
     /// file, counts for more than the manifest's.
     pub(super) fn uv_environment(&self, package: &Package, cache: Option<&Open>) -> Result<Environment, Error> {
-        let mut environment = self.environment_with(&self.uv);
+        let mut environment = self.environment.clone();
+        set_all(&mut environment, &self.uv);
         // uv looks for a Python in `PATH`, where those of version managers come last.
         let python = if cfg!(windows) { "python" } else { "python3" };
         let pythons = environment.find_all(python).filter_map(|python| python.parent().map(Path::to_owned));
@@ -634,13 +635,6 @@ impl Installer {
             environment.set("UV_CACHE_DIR", &cache.uv);
         }
         Ok(environment)
-    }
-
-    /// The host's environment with further variables.
-    fn environment_with(&self, variables: &[(String, String)]) -> Environment {
-        let mut environment = self.environment.clone();
-        set_all(&mut environment, variables);
-        environment
     }
 }
 
