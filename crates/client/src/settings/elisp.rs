@@ -1,24 +1,11 @@
 //! Emacs Lisp.
 
-use std::fmt::Write as _;
-
-use acp_registry_plan::text::is_hidden;
+use super::write_literal;
 
 /// A string literal. Hidden characters are written by their numbers.
 #[must_use]
 pub fn string(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            '\n' => out.push_str("\\n"),
-            // Writing to a String cannot fail.
-            c if is_hidden(c) => drop(write!(out, "\\U{:08x}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
+    write_literal(text, |c| format!("\\U{:08x}", u32::from(c)))
 }
 
 /// A quoted list of strings.

@@ -1,55 +1,35 @@
 //! Lua, as Neovim reads it.
 
-use std::fmt::Write as _;
-
-use acp_registry_plan::text::is_hidden;
+use super::write_literal;
 
 /// A string literal. Every byte is kept; hidden characters are written as decimal bytes.
 #[must_use]
 pub fn string(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            '\n' => out.push_str("\\n"),
-            c if is_hidden(c) => {
-                let mut bytes = [0; 4];
-                for byte in c.encode_utf8(&mut bytes).bytes() {
-                    // Three digits, so that a following digit is not read as a part of the number. Writing to a String
-                    // cannot fail.
-                    let _ = write!(out, "\\{byte:03}");
-                }
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
+    // Three digits, so that a following digit is not read as a part of the number.
+    write_literal(text, |c| c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("\\{byte:03}")).collect())
 }
 
 /// A table that lists strings.
 #[must_use]
 pub fn list<'a>(items: impl IntoIterator<Item = &'a str>) -> String {
-    let items: Vec<String> = items.into_iter().map(string).collect();
-    if items.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", items.join(", ")) }
+    table(items.into_iter().map(string))
 }
 
 /// A table from strings to strings.
 #[must_use]
 pub fn map(pairs: &[(String, String)]) -> String {
-    let pairs: Vec<String> =
-        pairs.iter().map(|(key, value)| format!("[{}] = {}", string(key), string(value))).collect();
-    if pairs.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", pairs.join(", ")) }
+    table(pairs.iter().map(|(key, value)| format!("[{}] = {}", string(key), string(value))))
 }
 
 /// A table from strings to functions that return strings, for code that interprets plain strings.
 #[must_use]
 pub fn functions(pairs: &[(String, String)]) -> String {
-    let pairs: Vec<String> = pairs
-        .iter()
-        .map(|(key, value)| format!("[{}] = function() return {} end", string(key), string(value)))
-        .collect();
-    if pairs.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", pairs.join(", ")) }
+    table(pairs.iter().map(|(key, value)| format!("[{}] = function() return {} end", string(key), string(value))))
+}
+
+fn table(fields: impl Iterator<Item = String>) -> String {
+    let fields: Vec<String> = fields.collect();
+    if fields.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", fields.join(", ")) }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ pub mod powershell;
 pub mod shell;
 
 use acp_registry_plan::manifest::{Distribution, NpmSpec, Package, PypiSpec, extension};
-use acp_registry_plan::text::shown;
+use acp_registry_plan::text::{is_hidden, shown};
 use serde_json::{Map, Value, json};
 
 pub use client::{CLIENTS, EditorClient, TooLong, Unwritable, find, zed_registry};
@@ -28,6 +28,21 @@ pub const SETTINGS_LIMIT: usize = 16 << 10;
 
 /// The program that starts any agent of a registry.
 pub const PROGRAM: &str = "acp-registry";
+
+/// A string literal in double quotes, as Emacs Lisp and Lua have it. They differ in how hidden characters are written.
+fn write_literal(text: &str, write_hidden: impl Fn(char) -> String) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            c if is_hidden(c) => out.push_str(&write_hidden(c)),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
 
 /// An agent, and its program with arguments and variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
