@@ -86,7 +86,7 @@ impl Global {
         }
         if registry.is_file() {
             let error = PathError { path: registry.to_owned(), error: ErrorKind::NotADirectory.into() };
-            return Err(LoadError::Directory(error).into());
+            return Err(LoadError(error).into());
         }
         match Config::read_in(registry) {
             Err(ConfigError::Read { error: ReadError::NotFound, .. }) => Ok(Config::default()),

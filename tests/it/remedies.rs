@@ -131,7 +131,7 @@ fn every_error_has_a_remedy() {
         ConfigError::Read { path: path(), error: ReadError::NotFound }.into(),
         ConfigError::Syntax { path: path(), message: text() }.into(),
         ConfigError::Invalid { path: path(), message: text() }.into(),
-        LoadError::Directory(at()).into(),
+        LoadError(at()).into(),
         upload::Error::NoTree { path: text(), why: text() }.into(),
         upload::Error::Read { path: text(), error: ReadError::NotFound }.into(),
         upload::Error::Digest(text()).into(),

@@ -171,13 +171,10 @@ pub struct Stray {
     pub misnamed: Option<String>,
 }
 
-/// Why a directory is not a registry.
+/// Why a directory is not a registry: it cannot be listed.
 #[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// The directory cannot be listed.
-    #[error("cannot read the registry directory {0}")]
-    Directory(#[source] PathError),
-}
+#[error("cannot read the registry directory {0}")]
+pub struct LoadError(#[source] pub PathError);
 
 enum FolderEntry {
     Entry(AgentFolder),
@@ -191,7 +188,7 @@ impl Registry {
     /// Returns an error only if the directory itself cannot be listed. Errors of single entries are kept with the
     /// entry.
     pub fn load(directory: &Path) -> Result<Self, LoadError> {
-        let failed = |error| LoadError::Directory(PathError { path: directory.to_owned(), error });
+        let failed = |error| LoadError(PathError { path: directory.to_owned(), error });
         let root = directory.canonicalize().map_err(failed)?;
         let (mut names, mut git_files) = (Vec::new(), Vec::new());
         for item in fs::read_dir(&root).map_err(failed)? {
@@ -411,7 +408,7 @@ impl From<LoadError> for Failure {
 fn registry_remedy(error: &LoadError) -> String {
     use std::io::ErrorKind;
 
-    let LoadError::Directory(PathError { path, error }) = error;
+    let LoadError(PathError { path, error }) = error;
     match error.kind() {
         ErrorKind::NotFound => {
             format!("correct the path, or create a registry with `acp-registry init {}`", path.display())
