@@ -7,7 +7,7 @@ use acp_registry::text::{begins_command, is_hidden, plural, printable};
 use annotate_snippets::{AnnotationKind, Level as Title, Origin, Renderer, Snippet};
 use unicode_width::UnicodeWidthChar as _;
 
-use crate::formats::{Report, equal, key};
+use crate::formats::{Report, equal, others};
 use crate::terminal::layout::Look;
 
 /// The longest part of a source line that is shown, in columns.
@@ -48,11 +48,7 @@ pub(crate) fn findings(report: &Report<'_>) -> String {
     let mut out = String::new();
     let equal = equal(&report.checked.findings);
     for finding in &report.checked.findings {
-        let others = match equal.get(&key(finding)).map(Vec::as_slice) {
-            Some([first, others @ ..]) if std::ptr::eq(*first, finding) => others,
-            Some(_) => continue,
-            None => &[],
-        };
+        let Some(others) = others(finding, &equal) else { continue };
         out.push_str(&page.finding(finding, others, (report.text)(&finding.file)));
         out.push_str("\n\n");
     }

@@ -6,7 +6,7 @@ use acp_registry::check::CheckOutcome;
 use acp_registry::finding::{Finding, Level};
 use acp_registry::text::{cell, code_span, plural, prose};
 
-use crate::formats::{Report, equal, key};
+use crate::formats::{Report, equal, others};
 
 /// The longest comment, in bytes. GitHub's limit is 65,536 characters.
 const COMMENT_LIMIT: usize = 60_000;
@@ -43,11 +43,7 @@ pub(crate) fn render(report: &Report<'_>) -> String {
         out.push_str(&table);
         let equal = equal(group);
         for finding in group {
-            let others = match equal.get(&key(finding)).map(Vec::as_slice) {
-                Some([first, others @ ..]) if std::ptr::eq(*first, finding) => others,
-                Some(_) => continue,
-                None => &[],
-            };
+            let Some(others) = others(finding, &equal) else { continue };
             let row = row(finding, others);
             if out.len() + row.len() > limit {
                 left_out += 1 + others.len();

@@ -88,9 +88,9 @@ impl Report<'_> {
 const SINGLE: usize = 3;
 
 /// What equal findings have in common: rule, level, message and help.
-pub(crate) type FindingKey<'a> = (&'a str, Level, Cow<'a, str>, Option<String>);
+type FindingKey<'a> = (&'a str, Level, Cow<'a, str>, Option<String>);
 
-pub(crate) fn key(finding: &Finding) -> FindingKey<'_> {
+fn key(finding: &Finding) -> FindingKey<'_> {
     // A broken network is one problem, whatever the URLs are; so is a wrong tag, whatever the files are.
     let has_names = ["url/", "github/"].iter().any(|group| finding.rule.starts_with(group));
     let message: Cow<'_, str> = if has_names {
@@ -110,6 +110,17 @@ pub(crate) fn equal<'a>(findings: impl IntoIterator<Item = &'a Finding>) -> BTre
     }
     groups.retain(|_, group| group.len() > SINGLE);
     groups
+}
+
+/// The findings that are shown together with this one; `None` if it is shown with another.
+pub(crate) fn others<'a, 'b>(
+    finding: &'a Finding,
+    equal: &'b BTreeMap<FindingKey<'a>, Vec<&'a Finding>>,
+) -> Option<&'b [&'a Finding]> {
+    match equal.get(&key(finding)).map(Vec::as_slice) {
+        Some([first, others @ ..]) => std::ptr::eq(*first, finding).then_some(others),
+        _ => Some(&[]),
+    }
 }
 
 #[cfg(test)]
