@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use acp_registry_plan::text::quote;
+use acp_registry_plan::text::{plural, quote};
 
 /// Maximum number of method names to count.
 const NAMES: usize = 32;
@@ -21,22 +21,17 @@ pub(super) fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Formats a number with a noun: `1 line` or `2 lines`.
-pub(super) fn count(number: u64, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
-}
-
 /// Output of an agent that was not requested.
 #[derive(Debug, Default)]
 pub(super) struct Unasked {
-    noise: u64,
+    noise: usize,
     first_noise: Option<String>,
     /// Whether its output begins with a byte order mark.
     pub(super) has_bom: bool,
     /// Whether its last line has no line end.
     pub(super) has_open_end: bool,
     /// Number of its requests that could not be answered, because it does not read its stdin.
-    pub(super) unanswered: u64,
+    pub(super) unanswered: usize,
     /// Number of notifications by method; `requests` likewise.
     pub(super) notifications: BTreeMap<String, u64>,
     pub(super) requests: BTreeMap<String, u64>,
@@ -71,7 +66,7 @@ impl Unasked {
             let (is, first_word) = if self.noise == 1 { ("is", "") } else { ("are", "the first is ") };
             warnings.push(format!(
                 "wrote {} that {is} not JSON-RPC to stdout {when}: {first_word}{first}",
-                count(self.noise, "line")
+                plural(self.noise, "line")
             ));
         }
         if self.has_open_end {
@@ -80,7 +75,7 @@ impl Unasked {
         if self.unanswered > 0 {
             warnings.push(format!(
                 "does not read its stdin: {} of its own went unanswered",
-                count(self.unanswered, "request")
+                plural(self.unanswered, "request")
             ));
         }
         warnings
