@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::failure::unfolded;
 use super::node::Shortfall;
 
 /// npm failed because a package requires another Node.js: by `engine-strict`, or in an install script after npm had
@@ -50,7 +51,7 @@ pub(super) fn python_shortfall(stderr: &str) -> Option<Shortfall> {
 
 /// Whether uv has found nothing but the source of a package, which it may not build.
 pub(super) fn is_of_build(stderr: &str) -> bool {
-    stderr.split_whitespace().collect::<Vec<_>>().join(" ").contains("building from source is disabled")
+    unfolded(stderr).contains("building from source is disabled")
 }
 
 /// The package that uv would have to build.

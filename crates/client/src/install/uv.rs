@@ -16,6 +16,7 @@ use acp_registry_sources::pypi::normalized;
 use super::cache::Open;
 use super::cooldown::{HeldBack, Setting, later};
 use super::error::UV_PYTHON;
+use super::failure::unfolded;
 use super::tool::{Tool, write};
 use super::{
     DigestSource, Error, Expected, InstallJob, Installer, Placed, Progress, Proof, Remarks, Shortfall, Source, TooOld,
@@ -408,7 +409,7 @@ pub(super) async fn explain(error: Error, again: &str, uv: &Tool<'_>) -> Error {
     let mut others = installed(uv).await;
     others.retain(|version| *version != too_old.shortfall.found);
     let there = if others.is_empty() { String::new() } else { format!("; there is also {}", others.join(", ")) };
-    let words = again.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = unfolded(again);
     let download = failed_download(again);
     let hint = if words.contains("Python downloads are set to") {
         "; uv is configured to download none".to_owned()
@@ -438,7 +439,7 @@ async fn installed(uv: &Tool<'_>) -> Vec<String> {
 
 /// Whether uv has found no Python of the kind that it was to use.
 fn has_none(stderr: &str) -> bool {
-    let words = stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = unfolded(stderr);
     [
         "error: No interpreter found ",
         "error: No download found for request",
@@ -473,7 +474,7 @@ async fn explain_cooldown(
         return None;
     }
     let (package, name) = (exact(&wanted.package).ok()?, parse(&wanted.package).ok()?.name);
-    let hint = if let Some(hint) = Hint::parse(&failure.unfolded()) {
+    let hint = if let Some(hint) = Hint::parse(&unfolded(&failure.stderr)) {
         hint
     } else {
         // Older versions of uv do not give the reason.

@@ -101,11 +101,6 @@ impl ToolFailure {
         self.unmatched_by_npm().find_map(|(spec, is_dated)| is_dated.then_some(spec))
     }
 
-    /// The output without line breaks, which uv adds to long lines.
-    pub(super) fn unfolded(&self) -> String {
-        unfolded(&self.stderr)
-    }
-
     /// Whether the registry has answered that it has no package of this name.
     pub(super) fn lacks_name(&self, name: &str) -> bool {
         if self.program == "npm" {
@@ -358,7 +353,7 @@ fn is_server_error(code: &str) -> bool {
 }
 
 /// The output of uv, which breaks long lines.
-fn unfolded(text: &str) -> String {
+pub(super) fn unfolded(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
