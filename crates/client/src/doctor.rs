@@ -460,13 +460,13 @@ fn interpreter(version: &Version, environment: &Environment, help: &str) -> Opti
     let recorded = version.receipt.interpreter.as_ref().and_then(recorded);
     let known = recorded.map(|known| format!(" any more: it was {known}")).unwrap_or_default();
     let message = format!("it needs {}, which is not in PATH{known}", quote(&missing));
-    let help = if missing == "node" { NODE.to_owned() } else { format!("install {}", name(&missing)) };
+    let help = if missing == "node" { NODE.to_owned() } else { format!("install {}", escape(&missing)) };
     Some(("runtime", message, help))
 }
 
 /// The interpreter that a receipt names, if it was there, with its version.
 fn recorded(interpreter: &Interpreter) -> Option<String> {
-    let version = interpreter.version.as_deref().map(|version| format!(" ({})", name(version))).unwrap_or_default();
+    let version = interpreter.version.as_deref().map(|version| format!(" ({})", escape(version))).unwrap_or_default();
     Some(format!("{}{version}", printable(&interpreter.program.as_ref()?.display().to_string())))
 }
 
@@ -508,11 +508,6 @@ fn describe(error: &Error) -> String {
         error => error.to_string(),
     };
     printable(&text).into_owned()
-}
-
-/// A name in a command, printable.
-fn name(text: &str) -> String {
-    escape(text)
 }
 
 /// Starts the agent, unless a check has found a reason why it cannot start, and adds the result.

@@ -259,7 +259,7 @@ fn is_below(path: &str) -> bool {
     Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-fn remove(directory: &Path) -> Result<(), PathError> {
+pub(super) fn remove(directory: &Path) -> Result<(), PathError> {
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(PathError::at(directory)(error)),
         _ => Ok(()),

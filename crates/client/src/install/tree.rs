@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,7 +26,7 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::cache::FileState;
-use super::package_store::{Digest, PackageStore, Stop, StoredPackage};
+use super::package_store::{self, Digest, PackageStore, Stop, StoredPackage};
 use super::scripts::Approval;
 use super::{Error, InstallJob, Installer, Progress};
 
@@ -520,11 +520,7 @@ impl Tree {
 
 /// Removes a tree that is not whole.
 pub(super) fn clear(directory: &Path) -> Result<(), PathError> {
-    let place = directory.join("node_modules");
-    match fs::remove_dir_all(&place) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(PathError::at(&place)(error)),
-        _ => Ok(()),
-    }
+    package_store::remove(&directory.join("node_modules"))
 }
 
 /// Makes the file of a command one that the system starts, as npm does: executable, and without a carriage return behind
