@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::directory::{DIGESTS, FILES};
+use super::receipt::unix_name;
 use super::{Error, Version};
 use crate::install::Kind;
 
@@ -159,9 +160,7 @@ impl Version {
 
 /// The path below a directory, with `/` between the parts; `None` where it is not Unicode.
 fn file_name(path: &Path, directory: &Path) -> Option<String> {
-    let parts: Option<Vec<&str>> =
-        path.strip_prefix(directory).ok()?.components().map(|part| part.as_os_str().to_str()).collect();
-    Some(parts?.join("/"))
+    unix_name(path.strip_prefix(directory).ok()?)
 }
 
 fn digest(path: &Path) -> io::Result<String> {

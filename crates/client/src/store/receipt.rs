@@ -192,11 +192,11 @@ fn find_control(value: &Value, name: &str) -> Option<(String, String)> {
 fn relative(path: &Path, directory: &Path) -> std::io::Result<String> {
     let (real, directory) = (path.canonicalize()?, directory.canonicalize()?);
     let outside = || std::io::Error::other("the program is a link that leads out of the installation");
-    let parts: Option<Vec<&str>> = real
-        .strip_prefix(directory)
-        .map_err(|_| outside())?
-        .components()
-        .map(|part| part.as_os_str().to_str())
-        .collect();
-    Ok(parts.ok_or_else(|| std::io::Error::other("the program's name is not Unicode"))?.join("/"))
+    unix_name(real.strip_prefix(directory).map_err(|_| outside())?)
+        .ok_or_else(|| std::io::Error::other("the program's name is not Unicode"))
+}
+
+/// A relative path with `/` between the parts; `None` where it is not Unicode.
+pub(super) fn unix_name(path: &Path) -> Option<String> {
+    Some(path.components().map(|part| part.as_os_str().to_str()).collect::<Option<Vec<&str>>>()?.join("/"))
 }
