@@ -137,15 +137,10 @@ impl Ui {
         self.has_terminal() && io::stderr().is_terminal()
     }
 
-    /// Whether results may have colours.
-    pub(crate) fn color_stdout(&self) -> bool {
-        self.may_color(io::stdout().is_terminal())
-    }
-
     /// Colours and width of results.
     pub(crate) fn look(&self) -> Look {
         let width = terminal_size_of(io::stdout()).map(|(Width(columns), _)| usize::from(columns));
-        Look { color: self.color_stdout(), width }
+        Look { color: self.may_color(io::stdout().is_terminal()), width }
     }
 
     /// Colours and width of messages.
@@ -357,7 +352,7 @@ impl Ui {
     }
 
     fn head(&self, word: &str, color: &str) -> String {
-        if self.color_stderr() { format!("\u{1b}[1;{color}m{word}\u{1b}[0m") } else { word.to_owned() }
+        self.look_of_notes().paint(&format!("1;{color}"), word)
     }
 }
 
