@@ -19,7 +19,7 @@ use tokio::sync::{OnceCell, OwnedSemaphorePermit};
 use url::{Host as UrlHost, Url};
 
 use super::cache::Memo;
-use super::error::{FetchError, NO_HOST, Problem, ResolveError, shown};
+use super::error::{FetchError, NO_HOST, Problem, ResolveError, shown, without_user_info};
 use super::host_limits::{HostLimits, Hosts};
 use super::{AllowedHosts, Authorities, Cache, Credentials, Proxies, address, host_limits};
 
@@ -227,7 +227,7 @@ impl Client {
             let is_last = attempt >= self.settings.attempts || request.body.is_some();
             let permit = host.enter().await?;
             let mut builder = client
-                .request(request.method.clone(), bare(url))
+                .request(request.method.clone(), without_user_info(url))
                 .timeout(request.timeout)
                 .headers(request.headers.clone());
             if (request.is_to_source || request.sends_secret)
@@ -440,16 +440,6 @@ fn tls(settings: &Settings) -> Result<rustls::ClientConfig, Problem> {
     let mut config = config.with_no_client_auth();
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
-}
-
-/// The address without user info, which would be sent as a secret: secrets come from
-/// [`Credentials`] only.
-fn bare(url: &Url) -> Url {
-    let mut url = url.clone();
-    // Both fail only for addresses that cannot have user info.
-    let _ = url.set_username("");
-    let _ = url.set_password(None);
-    url
 }
 
 /// Headers from pairs that this program has written itself.

@@ -279,15 +279,21 @@ pub(super) enum ResolveError {
 
 /// An address as messages show it: user info is a secret, and so is the signature in many a query.
 pub fn shown(url: &Url) -> String {
-    let mut url = url.clone();
-    // Both fail only for addresses that cannot have user info.
-    let _ = url.set_username("");
-    let _ = url.set_password(None);
+    let mut url = without_user_info(url);
     url.set_fragment(None);
     if url.query().is_some() {
         url.set_query(Some("…"));
     }
     url.to_string().replace("?%E2%80%A6", "?…")
+}
+
+/// The address without user info, which would be sent as a secret: secrets come from [`Credentials`](super::Credentials) only.
+pub(super) fn without_user_info(url: &Url) -> Url {
+    let mut url = url.clone();
+    // Both fail only for addresses that cannot have user info.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url
 }
 
 /// An error with its causes, of which the network errors are several layers down. The outermost error is left out: it
