@@ -20,8 +20,6 @@ pub struct FetchedDocument {
     pub body: Vec<u8>,
     /// The media type without parameters, in lower case; empty where the host names none.
     pub media_type: String,
-    /// The address that answered, after redirects.
-    pub url: String,
 }
 
 /// The answer to a request for a document; `None` when there is no such document.
@@ -90,11 +88,9 @@ impl Client {
                 Ok(Some(document))
             }
             Err(reply) => match (reply.response.status(), stored) {
-                (StatusCode::NOT_MODIFIED, Some(stored)) => Ok(Some(FetchedDocument {
-                    body: stored.body,
-                    media_type: stored.media_type,
-                    url: reply.url.to_string(),
-                })),
+                (StatusCode::NOT_MODIFIED, Some(stored)) => {
+                    Ok(Some(FetchedDocument { body: stored.body, media_type: stored.media_type }))
+                }
                 (StatusCode::NOT_FOUND | StatusCode::GONE, _) => Ok(None),
                 (status, _) => Err(reply.fail(Problem::Status(status.as_u16()))),
             },
@@ -133,7 +129,7 @@ async fn read(mut reply: Reply, limit: u64) -> Result<(FetchedDocument, HeaderMa
     let headers = reply.response.headers().clone();
     let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    Ok((FetchedDocument { body, media_type, url: reply.url.to_string() }, headers))
+    Ok((FetchedDocument { body, media_type }, headers))
 }
 
 /// The answer to the question whether a document has changed.
