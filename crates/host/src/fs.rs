@@ -786,9 +786,7 @@ impl Staging {
         }
         Ok(())
     }
-}
 
-impl Staging {
     /// Moves the staging directory to the target if that does not exist, atomically if the system supports it. Returns
     /// `false`, and leaves the target unchanged, if it exists.
     ///

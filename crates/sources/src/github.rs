@@ -206,9 +206,7 @@ impl Github {
             .map_err(|error| SourceError::malformed(&self.api, EXPECTED, error))?;
         super::ask(client, &url, ACCEPT, ANSWER_LIMIT, EXPECTED, |document| Release::parse(&document.body)).await
     }
-}
 
-impl Github {
     /// Fetches the description of a repository; `None` if the repository does not exist.
     ///
     /// # Errors

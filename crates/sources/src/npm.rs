@@ -249,9 +249,7 @@ impl PackageVersion {
             node: word(node),
         }
     }
-}
 
-impl PackageVersion {
     /// The names of its commands; if there are many, the first ones.
     pub fn commands(&self) -> impl Iterator<Item = &str> {
         let (own, several): (Option<&String>, &[String]) = match &self.bin {

@@ -372,9 +372,7 @@ impl DigestSource {
             Self::None => "none",
         }
     }
-}
 
-impl DigestSource {
     /// The source, as a part of a sentence.
     fn speaker(self) -> &'static str {
         match self {

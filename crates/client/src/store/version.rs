@@ -147,9 +147,7 @@ impl Version {
     pub fn mark_used(&self) -> Option<File> {
         lock::mark_used(&self.directory.join(IN_USE))
     }
-}
 
-impl Version {
     /// Whether the interpreter of the version is gone, or a better one is in `PATH`: installing the version again then
     /// repairs its receipt.
     #[must_use]
@@ -168,9 +166,7 @@ impl Version {
     pub(super) fn follow_interpreter(&mut self, environment: &Environment) -> bool {
         self.receipt.interpreter.as_mut().is_some_and(|interpreter| interpreter.follow(environment))
     }
-}
 
-impl Version {
     /// The document of this version, started by `start` with these directories at the end of `PATH`; `None` where what starts
     /// it was not there yet.
     #[must_use]

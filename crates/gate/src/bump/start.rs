@@ -192,9 +192,7 @@ impl Bumper<'_> {
         }
         Ok(())
     }
-}
 
-impl Bumper<'_> {
     /// The errors of offline rules in the current manifest, by rule and JSON pointer. The update does not cause them.
     fn errors_before(
         &self,
