@@ -168,7 +168,7 @@ async fn dry_run(
             check_revoked(session, &id, &plan.version, events)?;
             let plan = session.with_closure(plan).await?;
             session.refuse_fetch(&plan, again, terms)?;
-            session.refuse_other_platform(&plan)?;
+            Session::refuse_other_platform(&plan)?;
             planned(&plan, session)
         };
         match launch.await {

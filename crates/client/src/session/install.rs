@@ -110,7 +110,7 @@ impl Session {
         let there = self.store.installed(plan)?;
         let is_proven = is_proven(there.as_ref(), plan, request.terms);
         self.refuse_fetch(plan, request.again, request.terms)?;
-        self.refuse_other_platform(plan)?;
+        Self::refuse_other_platform(plan)?;
         let mut installer = self.installer(plan.platform)?;
         installer.allow_build |= self.options.builders.contains(plan.id.as_str());
         // A permission that was given once holds for the agent's later versions.
@@ -190,7 +190,7 @@ impl Session {
     ///
     /// # Errors
     /// [`Error::OtherPlatform`].
-    pub(crate) fn refuse_other_platform(&self, plan: &Plan) -> Result<(), Error> {
+    pub(crate) fn refuse_other_platform(plan: &Plan) -> Result<(), Error> {
         if plan.kind() == Kind::Binary || plan.platform == Platform::host() {
             return Ok(());
         }
