@@ -34,7 +34,7 @@ export const site = (name = 'bundled') => servers.get(name);
 export const open = async (address, use, { name = 'bundled', allow, font, ...options } = {}) => {
   const { url } = site(name);
   const context = await (await start(font)).newContext({ viewport: { width: 1280, height: 900 }, ...options });
-  context.setDefaultTimeout(60_000);
+  context.setDefaultTimeout(300_000);
   const wrong = [];
   const note = (text) => { if (!allow?.test(text)) wrong.push(text); };
   try {
