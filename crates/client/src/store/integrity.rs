@@ -215,3 +215,22 @@ fn links(metadata: &fs::Metadata) -> Option<((u64, u64), u64)> {
 fn links(_: &fs::Metadata) -> Option<((u64, u64), u64)> {
     None
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_free_when_the_last_of_its_names_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let (place, elsewhere) = (folder.path().join("place"), folder.path().join("elsewhere"));
+        fs::create_dir(&place).unwrap();
+        fs::write(place.join("alone"), "1").unwrap();
+        fs::write(place.join("twice"), "22").unwrap();
+        fs::hard_link(place.join("twice"), place.join("again")).unwrap();
+        fs::write(&elsewhere, "333").unwrap();
+        fs::hard_link(&elsewhere, place.join("shared")).unwrap();
+        let Space { bytes, removable } = Space::below(&place);
+        assert_eq!((bytes, removable), (1 + 2 + 2 + 3, 1 + 2));
+    }
+}
