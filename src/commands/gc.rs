@@ -3,13 +3,12 @@
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::ops::{Cached, CollectGarbage, Removal, Report as _, collect_garbage};
 use acp_registry::store::Removed;
-use acp_registry::text::plural;
+use acp_registry::text::{bytes, plural, total};
 
 use crate::commands::leftovers;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, open};
 use crate::terminal::progress::Progress;
-use crate::terminal::table::{bytes, total};
 use crate::terminal::ui::Ui;
 use crate::terminal::{remedy, signals};
 

@@ -8,14 +8,13 @@ use acp_registry::install::{DigestSource, Kind};
 use acp_registry::ops::{Event, Install, InstallReport, JOBS, Report as _, install};
 use acp_registry::session::AgentSpec;
 use acp_registry::store::InstallOutcome;
-use acp_registry::text::printable;
+use acp_registry::text::{bytes, printable};
 
 use crate::commands::{elsewhere, hint, leftovers};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, TermsArgs, flags, kind, open};
 use crate::flags::{candidates, value};
 use crate::terminal::progress::Progress;
-use crate::terminal::table::bytes;
 use crate::terminal::ui::Ui;
 
 #[derive(Debug, clap::Args)]

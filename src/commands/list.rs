@@ -6,13 +6,13 @@ use acp_registry::documents::kinds;
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::index::{Match, Reading};
 use acp_registry::ops::{self, FindReport, InstalledReport, Search};
-use acp_registry::text::{plural, quote, shown, suggestions};
+use acp_registry::text::{bytes, plural, quote, shown, suggestions};
 
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, open};
 use crate::terminal::progress::Progress;
 use crate::terminal::signals;
-use crate::terminal::table::{Columns, Last, bytes, table};
+use crate::terminal::table::{Columns, Last, table};
 use crate::terminal::ui::Ui;
 
 #[derive(Debug, clap::Args)]

@@ -3,6 +3,7 @@
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::ops::{Event, Report as _, Uninstall, uninstall};
 use acp_registry::session::AgentSpec;
+use acp_registry::text::bytes;
 
 use crate::commands::{gc, hint};
 use crate::flags::candidates;
@@ -10,7 +11,6 @@ use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, open};
 use crate::terminal::progress::Progress;
 use crate::terminal::signals;
-use crate::terminal::table::bytes;
 use crate::terminal::ui::Ui;
 
 #[derive(Debug, clap::Args)]

@@ -150,42 +150,6 @@ fn fold(widths: &mut [usize], ends_in_text: bool, terminal: Option<usize>) -> Ve
     lines
 }
 
-const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
-
-/// Formats a number of bytes: `1.5 MiB`, rounded down.
-pub(crate) fn bytes(count: u64) -> String {
-    if count < 1024 {
-        return format!("{count} B");
-    }
-    let (tenths, unit) = tenths(count);
-    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
-}
-
-/// Formats the sum of several sizes. Adds up the rounded sizes that [`bytes()`] shows, so that the total agrees with
-/// them.
-pub(crate) fn total(counts: impl IntoIterator<Item = u64>) -> String {
-    let shown = |count: u64| {
-        if count < 1024 {
-            return count;
-        }
-        let (tenths, unit) = tenths(count);
-        // Rounded up, since `bytes` rounds it down again.
-        (tenths << (10 * (unit + 1))).div_ceil(10)
-    };
-    bytes(counts.into_iter().map(shown).sum())
-}
-
-/// Returns a size as tenths of a unit, and the index of that unit in `UNITS`. Rounded down, so that sizes are never
-/// overstated.
-fn tenths(count: u64) -> (u64, usize) {
-    let (mut tenths, mut unit) = (count * 10 / 1024, 0);
-    while tenths >= 10_240 && unit + 1 < UNITS.len() {
-        tenths /= 1024;
-        unit += 1;
-    }
-    (tenths, unit)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -242,25 +206,5 @@ mod tests {
             let text = table(&of, &[[long.as_str(), "fail", "日本語".repeat(9).as_str(), "1"]], narrow(width));
             assert!(text.lines().all(|line| columns(line) <= width), "{width}: {text}");
         }
-    }
-
-    #[test]
-    fn sizes_are_read_by_people() {
-        for (count, text) in
-            [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (805_000_000, "767.7 MiB"), (5 << 30, "5.0 GiB")]
-        {
-            assert_eq!(bytes(count), text);
-        }
-    }
-
-    #[test]
-    fn a_total_is_the_sum_of_what_is_shown() {
-        let tenth = (1 << 20) / 10;
-        let sizes = [10 * tenth + 90_000, 10 * tenth + 90_000, 700];
-        let shown: Vec<String> = sizes.iter().map(|size| bytes(*size)).collect();
-        assert_eq!(shown, ["1.0 MiB", "1.0 MiB", "700 B"]);
-        assert_eq!((bytes(sizes.iter().sum()).as_str(), total(sizes).as_str()), ("2.1 MiB", "2.0 MiB"));
-        assert_eq!((total([]), total([1536, 1023])), ("0 B".to_owned(), "2.4 KiB".to_owned()));
-        assert_eq!(total([5 << 30, 1 << 20]), "5.0 GiB");
     }
 }

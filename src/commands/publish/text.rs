@@ -1,13 +1,12 @@
 //! The results of `publish`.
 
 use acp_registry::statement::Signed;
-use acp_registry::text::{plural, printable};
+use acp_registry::text::{self, plural, printable};
 use acp_registry::timestamp::Timestamp;
 use acp_registry::upload::{Action, UploadResult, What};
 use serde::Serialize;
 
 use crate::documents::Document;
-use crate::terminal::table;
 
 fn count(actions: &[Action], is: fn(What) -> bool) -> usize {
     actions.iter().filter(|action| is(action.what)).count()
@@ -147,7 +146,7 @@ pub(crate) fn sent_human(actions: &[Action], to: &str, is_dry_run: bool) -> Stri
     }
     let FileCounts { sent, sent_bytes, kept, stale, removed, .. } = FileCounts::of(actions, 0.0);
     let verb = if is_dry_run { "would be sent" } else { "sent" };
-    out.push_str(&format!("{} {verb} to {to} ({}), {kept} unchanged", plural(sent, "file"), table::bytes(sent_bytes)));
+    out.push_str(&format!("{} {verb} to {to} ({}), {kept} unchanged", plural(sent, "file"), text::bytes(sent_bytes)));
     if stale > 0 {
         out.push_str(&format!(", {stale} stale"));
     }
