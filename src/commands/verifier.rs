@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use acp_registry::advisories::{Advisories, SourceProblem};
-use acp_registry::closures::{ClosureChange, make_closures};
+use acp_registry::closures::{ClosureChange, ClosureMaker};
 use acp_registry::config::Config;
 use acp_registry::failure::{Code, Failure};
 use acp_registry::host::fs::temporary;
 use acp_registry::http::{AllowedHosts, Client};
-use acp_registry::manifest::Manifest;
+use acp_registry::manifest::{Manifest, PackageKind};
 use acp_registry::ops::unremoved;
 use acp_registry::registry::Registry;
+use acp_registry::sources::Needs;
 use acp_registry::verify::{Job, Row, Task, Verified};
 
 use crate::commands::leftovers;
@@ -110,8 +111,20 @@ pub(crate) fn write_closures(
     agents: &[(&str, &Manifest)],
     ui: &Ui,
 ) -> Result<Vec<ClosureChange>, Failure> {
+    let max_days_newer = settings.config.closures.max_days_newer;
+    let npm = agents.iter().any(|(_, manifest)| manifest.has_package(PackageKind::Npx));
+    let (client, sources, _) = network::connect(settings.allowed, Needs { npm, pypi: false }, settings.use_cache, ui)?;
     let installer = args.verifier(settings, ui)?.installer;
-    let mut changes = signals::run(ui, make_closures(registry, agents, false, &installer, advisories, &temporary()))?;
+    let maker = ClosureMaker {
+        registry,
+        installer: &installer,
+        client: &client,
+        sources: &sources,
+        advisories,
+        max_days_newer,
+        temporary: &temporary(),
+    };
+    let mut changes = signals::run(ui, maker.make(agents, false))?;
     for change in &mut changes {
         change.write(registry);
         match &change.done {

@@ -14,7 +14,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("plan", "failure", &["text", "timestamp"]),
     ("plan", "manifest", &["source", "text", "timestamp"]),
     ("plan", "sums", &["text"]),
-    ("plan", "closure", &["digest", "json", "manifest", "text"]),
+    ("plan", "closure", &["digest", "json", "manifest", "text", "timestamp"]),
     ("plan", "versions", &["json", "manifest", "text", "timestamp"]),
     ("plan", "statement", &["digest", "sums", "text", "timestamp"]),
     ("plan", "index", &["digest", "json", "manifest", "text", "failure", "timestamp", "statement", "versions"]),
@@ -145,7 +145,14 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
             "manifest", "http", "registry", "failure", "host", "text", "sources", "verify",
         ],
     ),
-    ("gate", "closures", &["advisories", "closure", "host", "install", "manifest", "registry", "text", "bump"]),
+    (
+        "gate",
+        "closures",
+        &[
+            "advisories", "closure", "host", "http", "install", "manifest", "registry", "sources", "text", "timestamp",
+            "bump",
+        ],
+    ),
     (
         "gate",
         "propose",

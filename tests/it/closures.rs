@@ -479,7 +479,9 @@ fn verify_has_npm_list_the_packages_of_agents_that_pass() {
     assert_eq!(run.code, 0, "{} {}", run.stdout, run.stderr);
     let note = "own/package-lock.json has 2 packages; new install scripts of s@1.0.0";
     assert!(run.stderr.contains(note), "{}", run.stderr);
-    assert_eq!(people.env.read("r/own/package-lock.json"), first);
+    let mut expected: Value = serde_json::from_str(&first).unwrap();
+    expected["packages"]["node_modules/own"]["size"] = json!(archive().len());
+    assert_eq!(serde_json::from_str::<Value>(&people.env.read("r/own/package-lock.json")).unwrap(), expected);
     // It is there.
     people.env.write("bin/list", "[");
     let run = verify();
@@ -535,11 +537,39 @@ fn bump_has_the_list_of_a_new_version_made_and_says_what_is_new() {
     let run = bump();
     assert!(people.env.read("r/own/agent.json").contains("own@1.1.0") && called(&people).is_empty(), "{}", run.stderr);
     assert!(!people.env.path("r/own/package-lock.json").exists());
-    registry(&people.env, Some(&list("1.0.0", &json!({}))));
+    let mut before: Value = serde_json::from_str(&list("1.0.0", &json!({}))).unwrap();
+    before["packages"]["node_modules/own"]["size"] = json!(10);
+    registry(&people.env, Some(&before.to_string()));
+    people.serve("/npm/own/-/own-1.1.0.tgz", [0; 1000]);
+    people.serve("/npm/s/-/s-2.0.0.tgz", [0; 34]);
+    let times = json!({ "2.0.0": "2026-02-02T23:00:00Z" });
+    people.serve("/npm/s", json!({ "name": "s", "versions": { "2.0.0": {} }, "time": times }).to_string());
     let run = bump();
-    let note = "own/package-lock.json has 2 packages; gone: own@1.0.0; new install scripts of s@2.0.0";
+    let note = "own/package-lock.json has 2 packages, 1.0 KiB for all platforms (+1.0 KiB); gone: own@1.0.0; new install scripts of s@2.0.0";
     assert!(run.stderr.contains(note), "{}", run.stderr);
-    assert_eq!(people.env.read("r/own/package-lock.json"), new);
+    let mut expected: Value = serde_json::from_str(&new).unwrap();
+    for (name, day, size) in [("own", "2026-02-01", 1000), ("s", "2026-02-02", 34)] {
+        expected["packages"][format!("node_modules/{name}")]["published"] = json!(day);
+        expected["packages"][format!("node_modules/{name}")]["size"] = json!(size);
+    }
+    let written = people.env.read("r/own/package-lock.json");
+    assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), expected);
+    // Nothing newer than a day after the version is in it, however late it is made.
+    assert!(called(&people).contains("--before=2026-02-02T23:59:59Z"), "{}", called(&people));
+    let validate = |written: &str| {
+        people.env.write("r/own/package-lock.json", written);
+        people.env.run(&["--registry-dir", "r", "validate"])
+    };
+    let run = validate(&written);
+    assert_eq!(run.code, 0, "{}", run.stdout);
+    let newer = written.replace("2026-02-02", "2026-02-05");
+    let run = validate(&newer);
+    let problem = "more than 1 day after 2026-02-01, the day of the agent's version: `s@2.0.0` of 2026-02-05";
+    assert!(run.code == 1 && run.stdout.contains(problem), "{}", run.stdout);
+    people.env.write("r/registry.toml", "[closures]\nmax-days-newer = 4\n");
+    assert_eq!(validate(&newer).code, 0);
+    let run = validate(&written.replace("2026-02-02", "2026-2-5"));
+    assert!(run.code == 1 && run.stdout.contains("is not a day such as"), "{}", run.stdout);
     // What cannot be made is said, and the list of the version before is an error from then on.
     registry(&people.env, Some(&list("1.0.0", &json!({}))));
     people.env.write("bin/list", "[");

@@ -1,9 +1,9 @@
 //! CLOSURES: lists of all packages that an agent needs, made by npm and uv, and kept beside its manifest.
 //!
-//! * [`make_closures`]: makes those that are missing or of another version
+//! * [`ClosureMaker`]: makes those that are missing or of another version
 //! * [`ClosureChange`]: what has changed in one of them; writes it
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -13,11 +13,17 @@ use acp_registry_client::install::{Error as InstallError, Installer, Source};
 use acp_registry_client::registry::Registry;
 use acp_registry_host::command;
 use acp_registry_host::fs::{PathError, read_bounded, write_atomic};
+use acp_registry_http::Client;
 use acp_registry_plan::closure::{
-    CLOSURE_LIMIT, NpmLock, PublishedClosure, WrongClosure, file_name, listed, with_python,
+    CLOSURE_LIMIT, NpmLock, NpmLockPackage, PublishedClosure, WrongClosure, file_name, listed, with_python,
 };
-use acp_registry_plan::manifest::{Channel, Manifest, PackageKind};
-use acp_registry_plan::text::{plural, printable};
+use acp_registry_plan::manifest::{Channel, Manifest, NpmSpec, PackageKind, Pin};
+use acp_registry_plan::text::{bytes, plural, printable};
+use acp_registry_plan::timestamp::Timestamp;
+use acp_registry_sources::{SourceError, Sources};
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+use serde_json::Value;
+use time::OffsetDateTime;
 
 use crate::advisories::Advisories;
 use crate::bump::{Bumped, ChannelOutcome};
@@ -27,6 +33,9 @@ const NAMED: usize = 8;
 
 /// How long uv and Python may take to say which version is there.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How many packages the registry of packages is asked about at once.
+const AT_ONCE: usize = 16;
 
 /// Why a closure was not written.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +57,9 @@ pub enum ClosureError {
     /// An advisory calls one of its packages malicious.
     #[error("{0}")]
     Malicious(String),
+    /// The registry of packages does not say when they were published.
+    #[error(transparent)]
+    Source(#[from] SourceError),
     /// uv names no Python, for which the list would be.
     #[error("uv finds no Python: install one with `uv python install`")]
     NoPython,
@@ -86,6 +98,14 @@ impl fmt::Display for ClosureDiff {
             if names.is_empty() { String::new() } else { format!("; {word} {}{more}", printable(&shown.join(", "))) }
         };
         write!(f, "{}", plural(self.count, "package"))?;
+        if let Some(size) = self.size {
+            write!(f, ", {} for all platforms", bytes(size))?;
+        }
+        match (self.size, self.size_before) {
+            (Some(now), Some(before)) if now > before => write!(f, " (+{})", bytes(now - before))?,
+            (Some(now), Some(before)) if now < before => write!(f, " (-{})", bytes(before - now))?,
+            _ => {}
+        }
         // Of the first list, all are new.
         if self.added.len() < self.count {
             f.write_str(&list("new:", &self.added))?;
@@ -99,6 +119,10 @@ impl fmt::Display for ClosureDiff {
 pub struct ClosureDiff {
     /// How many packages there are now.
     pub count: usize,
+    /// The size of their archives for all platforms, in bytes, if it is known of all.
+    pub size: Option<u64>,
+    /// The same of the list before.
+    pub size_before: Option<u64>,
     /// Those that were not there.
     pub added: Vec<String>,
     /// Those that are there no more.
@@ -107,41 +131,138 @@ pub struct ClosureDiff {
     pub new_scripts: Vec<String>,
 }
 
-/// Makes the closures of agents, of the packages in these manifests, that are missing in the registry or of another version.
-/// One that an advisory calls malicious is not made. With `only_kept`, only those of which there is an earlier one. Temporary files are made below `temporary`. Nothing is
-/// written yet.
-pub async fn make_closures(
-    registry: &Registry,
-    agents: &[(&str, &Manifest)],
-    only_kept: bool,
-    installer: &Installer,
-    advisories: &Advisories,
-    temporary: &Path,
-) -> Vec<ClosureChange> {
-    let mut changes = Vec::new();
-    for (id, manifest) in agents {
-        let current: Vec<_> = registry.closures(id, manifest).collect();
-        for (kind, package) in manifest.agent().distribution.packages() {
-            match current.iter().find(|(known, _)| *known == kind) {
-                Some((_, Ok(_))) => continue,
-                None if only_kept => continue,
-                _ => {}
+/// Makes closures for a registry. Nothing is written yet.
+#[derive(Debug)]
+pub struct ClosureMaker<'a> {
+    /// The registry.
+    pub registry: &'a Registry,
+    /// Starts the package managers.
+    pub installer: &'a Installer,
+    /// Asks the registry of npm's packages when they were published, and how large they are.
+    pub client: &'a Client,
+    /// The sources, perhaps without that registry.
+    pub sources: &'a Sources,
+    /// A closure with a package that one of them calls malicious is not made.
+    pub advisories: &'a Advisories,
+    /// How many days after an agent's version the packages that it needs may have been published.
+    pub max_days_newer: u16,
+    /// Where temporary files are made.
+    pub temporary: &'a Path,
+}
+
+impl ClosureMaker<'_> {
+    /// Makes the closures of agents, of the packages in these manifests, that are missing in the registry or of another version.
+    /// With `only_kept`, only those of which there is an earlier one.
+    pub async fn make(&self, agents: &[(&str, &Manifest)], only_kept: bool) -> Vec<ClosureChange> {
+        let mut changes = Vec::new();
+        for (id, manifest) in agents {
+            let current: Vec<_> = self.registry.closures(id, manifest).collect();
+            for (kind, package) in manifest.agent().distribution.packages() {
+                match current.iter().find(|(known, _)| *known == kind) {
+                    Some((_, Ok(_))) => continue,
+                    None if only_kept => continue,
+                    _ => {}
+                }
+                let file = format!("{id}/{}", file_name(kind));
+                let path = self.registry.root.join(&file);
+                let before = read_bounded(&path, &self.registry.root, CLOSURE_LIMIT).unwrap_or_default();
+                let source = match kind {
+                    PackageKind::Npx => Source::Npx(package.clone()),
+                    PackageKind::Uvx => Source::Uvx(package.clone()),
+                };
+                let done = self.make_one(kind, &source).await.map(|text| {
+                    let diff = ClosureDiff::new(kind, &String::from_utf8_lossy(&before), &text);
+                    MadeClosure { text, diff }
+                });
+                changes.push(ClosureChange { id: (*id).to_owned(), file, done });
             }
-            let file = format!("{id}/{}", file_name(kind));
-            let path = registry.root.join(&file);
-            let before = read_bounded(&path, &registry.root, CLOSURE_LIMIT).unwrap_or_default();
-            let source = match kind {
-                PackageKind::Npx => Source::Npx(package.clone()),
-                PackageKind::Uvx => Source::Uvx(package.clone()),
+        }
+        changes
+    }
+
+    async fn make_one(&self, kind: PackageKind, source: &Source) -> Result<String, ClosureError> {
+        let Self { installer, temporary, .. } = self;
+        let (python, before) = match kind {
+            PackageKind::Npx => (None, self.last_second(source.name()).await?),
+            PackageKind::Uvx => (Some(find_python(installer, temporary).ok_or(ClosureError::NoPython)?), None),
+        };
+        let closure = installer.closure(source, python.as_deref(), before, temporary).await;
+        let Some(closure) = closure.map_err(|error| ClosureError::Install(Box::new(error)))? else {
+            return Ok(String::new());
+        };
+        let text = match python {
+            Some(python) => with_python(&closure.packages, &python),
+            None => closure.packages,
+        };
+        let published = PublishedClosure::new(kind, source.name(), &text)?;
+        if let Some(package) = self.advisories.listed(kind, &published).first() {
+            return Err(ClosureError::Malicious(package.message()));
+        }
+        let Some(lock) = serde_json::from_str::<NpmLock>(&text).ok().filter(|_| kind == PackageKind::Npx) else {
+            return Ok(text);
+        };
+        if let Some((package, name)) = lock.lacking() {
+            return Err(ClosureError::Lacks { package: package.to_owned(), name: name.to_owned() });
+        }
+        let facts = self.archive_facts(&lock).await?;
+        Ok(with_facts(&text, &lock, &facts).unwrap_or(text))
+    }
+
+    /// The last second in which the packages that a package needs may have been published, if it is over.
+    async fn last_second(&self, package: &str) -> Result<Option<Timestamp>, SourceError> {
+        let Some((npm, spec)) = self.sources.npm.as_ref().zip(package.parse::<NpmSpec>().ok()) else {
+            return Ok(None);
+        };
+        let packument = npm.packument_in_full(self.client, &spec.name).await?;
+        let Pin::Exact(version) = spec.pin else { return Ok(None) };
+        let published = packument.and_then(|packument| packument.published(&version));
+        let end = |day: i64| Timestamp::from_unix((day + i64::from(self.max_days_newer) + 1) * 86_400 - 1);
+        Ok(published.and_then(|time| end(time.unix_timestamp() / 86_400)).filter(|end| *end < Timestamp::now()))
+    }
+
+    /// Asks the registry of packages about all archives of a list, by name and version.
+    async fn archive_facts<'a>(
+        &self,
+        lock: &'a NpmLock,
+    ) -> Result<BTreeMap<(&'a str, &'a str), ArchiveFacts>, SourceError> {
+        let Some(npm) = &self.sources.npm else { return Ok(BTreeMap::new()) };
+        let archives = lock.packages.iter().filter(|(_, package)| package.integrity.is_some());
+        let archives: BTreeSet<_> =
+            archives.filter_map(|(path, package)| Some((package.name(path), package.version.as_deref()?))).collect();
+        let ask = |(name, version)| async move {
+            let packument = npm.packument_in_full(self.client, name).await?;
+            let published = packument.and_then(|packument| packument.published(version));
+            let size = match npm.tarball(name, version) {
+                Some(url) => self.client.size_at_source(&url).await?,
+                None => None,
             };
-            let done = make(kind, &source, installer, advisories, temporary).await.map(|text| {
-                let diff = ClosureDiff::new(kind, &String::from_utf8_lossy(&before), &text);
-                MadeClosure { text, diff }
-            });
-            changes.push(ClosureChange { id: (*id).to_owned(), file, done });
+            Ok(((name, version), ArchiveFacts { published, size }))
+        };
+        stream::iter(archives.into_iter().map(ask)).buffer_unordered(AT_ONCE).try_collect().await
+    }
+}
+
+/// What the registry of packages says of an archive.
+#[derive(Debug, Clone, Copy)]
+struct ArchiveFacts {
+    published: Option<OffsetDateTime>,
+    size: Option<u64>,
+}
+
+/// A list of npm with what is known of its archives. npm ignores members that it does not know.
+fn with_facts(list: &str, lock: &NpmLock, facts: &BTreeMap<(&str, &str), ArchiveFacts>) -> Option<String> {
+    let mut value: Value = serde_json::from_str(list).ok()?;
+    for (path, package) in value.get_mut("packages")?.as_object_mut()? {
+        let known = lock.packages.get(path).filter(|known| known.integrity.is_some());
+        let facts = known.and_then(|known| facts.get(&(known.name(path), known.version.as_deref()?)));
+        let (Some(facts), Some(package)) = (facts, package.as_object_mut()) else { continue };
+        let day = facts.published.and_then(|time| Timestamp::from_unix(time.unix_timestamp())).map(Timestamp::day);
+        let members = [day.map(Value::from), facts.size.map(Value::from)];
+        for (name, value) in NpmLockPackage::OWN_MEMBERS.into_iter().zip(members) {
+            package.extend(value.map(|value| (name.to_owned(), value)));
         }
     }
-    changes
+    Some(serde_json::to_string_pretty(&value).ok()? + "\n")
 }
 
 impl ClosureChange {
@@ -173,37 +294,8 @@ impl ClosureChange {
     }
 }
 
-async fn make(
-    kind: PackageKind,
-    source: &Source,
-    installer: &Installer,
-    advisories: &Advisories,
-    temporary: &Path,
-) -> Result<String, ClosureError> {
-    let python = match kind {
-        PackageKind::Npx => None,
-        PackageKind::Uvx => Some(python(installer, temporary).ok_or(ClosureError::NoPython)?),
-    };
-    let closure = installer.closure(source, python.as_deref(), temporary).await;
-    let Some(closure) = closure.map_err(|error| ClosureError::Install(Box::new(error)))? else {
-        return Ok(String::new());
-    };
-    let text = match python {
-        Some(python) => with_python(&closure.packages, &python),
-        None => closure.packages,
-    };
-    let published = PublishedClosure::new(kind, source.name(), &text)?;
-    if let Some(package) = advisories.listed(kind, &published).first() {
-        return Err(ClosureError::Malicious(package.message()));
-    }
-    if let Some((package, name)) = serde_json::from_str::<NpmLock>(&text).ok().as_ref().and_then(NpmLock::lacking) {
-        return Err(ClosureError::Lacks { package: package.to_owned(), name: name.to_owned() });
-    }
-    Ok(text)
-}
-
 /// The version of the Python that uv would use, without its last number.
-fn python(installer: &Installer, temporary: &Path) -> Option<String> {
+fn find_python(installer: &Installer, temporary: &Path) -> Option<String> {
     let path = installer.environment.path().map(|(_, value)| value.to_owned());
     let ask = |program: &str, arguments: &[&str]| {
         command::answer(program, arguments, temporary, PATIENCE, path.as_deref()).ok()
@@ -217,6 +309,7 @@ fn python(installer: &Installer, temporary: &Path) -> Option<String> {
 impl ClosureDiff {
     /// Compares two lists; the one before may be missing.
     fn new(kind: PackageKind, before: &str, after: &str) -> Self {
+        let sizes = (archives_size(before), archives_size(after));
         let (before, after) = (packages(kind, before), packages(kind, after));
         let names = |of: &BTreeMap<String, bool>, other: &BTreeMap<String, bool>| {
             of.keys().filter(|name| !other.contains_key(*name)).cloned().collect::<Vec<_>>()
@@ -224,11 +317,25 @@ impl ClosureDiff {
         let scripts = after.iter().filter(|(name, has)| **has && before.get(*name) != Some(&true));
         Self {
             count: after.len(),
+            size: sizes.1,
+            size_before: sizes.0,
             added: names(&after, &before),
             removed: names(&before, &after),
             new_scripts: scripts.map(|(name, _)| name.clone()).collect(),
         }
     }
+}
+
+/// The size of all archives of a list of npm, in bytes, if it names that of each.
+fn archives_size(list: &str) -> Option<u64> {
+    let lock: NpmLock = serde_json::from_str(list).ok()?;
+    let mut sizes = BTreeMap::new();
+    for package in lock.packages.values() {
+        if let Some(integrity) = &package.integrity {
+            sizes.insert(integrity.as_str(), package.size?);
+        }
+    }
+    Some(sizes.into_values().fold(0, u64::saturating_add))
 }
 
 /// The packages of a list, each with its version, and whether it has install scripts.
@@ -251,18 +358,32 @@ mod tests {
 
     #[test]
     fn what_has_changed_in_a_list_is_named_by_version() {
-        let before = r#"{ "packages": { "": {}, "node_modules/a": { "version": "1.0.0" }, "node_modules/b": { "version": "1.0.0" },
+        let before = r#"{ "packages": { "": {}, "node_modules/a": { "version": "1.0.0", "integrity": "x", "size": 1024 }, "node_modules/b": { "version": "1.0.0" },
             "node_modules/s": { "version": "1.0.0", "hasInstallScript": true } } }"#;
-        let after = r#"{ "packages": { "": {}, "node_modules/a": { "version": "1.0.0", "hasInstallScript": true },
+        let after = r#"{ "packages": { "": {}, "node_modules/a": { "version": "1.0.0", "integrity": "x", "size": 4096, "hasInstallScript": true },
             "node_modules/a/node_modules/b": { "version": "2.0.0" }, "node_modules/s": { "version": "1.0.0", "hasInstallScript": true } } }"#;
         let diff = ClosureDiff::new(PackageKind::Npx, before, after);
         let expected = ClosureDiff {
             count: 3,
+            size: Some(4096),
+            size_before: Some(1024),
             added: vec!["b@2.0.0".to_owned()],
             removed: vec!["b@1.0.0".to_owned()],
             new_scripts: vec!["a@1.0.0".to_owned()],
         };
         assert_eq!(diff, expected);
+        let shown = "3 packages, 4.0 KiB for all platforms (+3.0 KiB); new: b@2.0.0; gone: b@1.0.0; new install scripts of a@1.0.0";
+        assert_eq!(diff.to_string(), shown);
+        // The same archive at two places counts once, and one of unknown size leaves the sum unknown.
+        let sizes = |package: &str| {
+            archives_size(&format!(
+                r#"{{ "packages": {{ "node_modules/a": {{ "integrity": "x", "size": {max} }}, "node_modules/b": {package} }} }}"#,
+                max = u64::MAX
+            ))
+        };
+        assert_eq!(sizes(r#"{ "integrity": "x", "size": 7 }"#), Some(7));
+        assert_eq!(sizes(r#"{ "integrity": "y", "size": 7 }"#), Some(u64::MAX));
+        assert_eq!(sizes(r#"{ "integrity": "y" }"#), None);
         let diff = ClosureDiff::new(PackageKind::Uvx, "", "# python 3.13\na==1 \\\n    --hash=sha256:00\nb==2 ; x\n");
         assert_eq!((diff.count, diff.added), (2, vec!["a==1".to_owned(), "b==2".to_owned()]));
     }

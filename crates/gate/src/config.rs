@@ -19,7 +19,7 @@ use acp_registry_plan::failure::{Code, Failure};
 use acp_registry_plan::index::INDEX;
 use acp_registry_plan::manifest::{Channel, NpmSpec, Pin};
 use acp_registry_plan::text::{nearest, quote};
-use acp_registry_plan::timestamp::date;
+use acp_registry_plan::timestamp::{date, day};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -59,6 +59,8 @@ pub struct Config {
     pub bump: BTreeMap<String, BumpSource>,
     /// Where advisories about packages are.
     pub advisories: AdvisoriesConfig,
+    /// What lists of packages may have.
+    pub closures: ClosuresConfig,
     /// How npm installs agents, by id.
     pub npm: BTreeMap<String, NpmConfig>,
     /// How uv installs agents, by id.
@@ -156,12 +158,6 @@ impl HoldConfig {
     }
 }
 
-/// Reads a day.
-fn day<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Date>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    date(&text).map(Some).ok_or_else(|| D::Error::custom(format!("{text:?} is not a day such as \"2026-12-31\"")))
-}
-
 /// Exports of advisories in the OSV format.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
@@ -193,6 +189,21 @@ impl AdvisoriesConfig {
 /// Whether a path leads to something below the registry directory.
 fn is_below(path: &str) -> bool {
     !path.is_empty() && Path::new(path).components().all(|part| matches!(part, std::path::Component::Normal(_)))
+}
+
+/// What lists of the packages that agents need may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct ClosuresConfig {
+    /// How many days after the version of an agent the packages that it needs may have been published.
+    pub max_days_newer: u16,
+}
+
+impl Default for ClosuresConfig {
+    /// Packages for single platforms are often published a little later than the one that needs them.
+    fn default() -> Self {
+        Self { max_days_newer: 1 }
+    }
 }
 
 /// How npm installs an agent.
@@ -875,6 +886,7 @@ mod tests {
             ("[agents.x]", "/properties/agents/additionalProperties"),
             ("[examine.x]", "/definitions/recipe"),
             ("[advisories]", "/properties/advisories"),
+            ("[closures]", "/properties/closures"),
             ("[npm.x]", "/properties/npm/additionalProperties"),
             ("[uv.x]", "/properties/uv/additionalProperties"),
             ("[bump.x]", "/properties/bump/additionalProperties"),

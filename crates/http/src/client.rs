@@ -665,6 +665,23 @@ impl Client {
         tokio::time::timeout(TOTAL, self.ask(url)).await.unwrap_or_else(given_up)
     }
 
+    /// The size of a file of a source, in bytes, if the host says so in its answer to HEAD.
+    ///
+    /// # Errors
+    /// [`FetchError`], unless the host answers.
+    pub async fn size_at_source(&self, url: &Url) -> Result<Option<u64>, FetchError> {
+        let headers = headers(&[(header::ACCEPT_ENCODING, "identity")]);
+        let request = Request {
+            method: Method::HEAD,
+            is_raw: true,
+            is_to_source: true,
+            ..Request::get(url, headers, self.settings.total_timeout)
+        };
+        let reply = self.send(&request).await?;
+        let length = reply.response.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+        Ok(length.filter(|_| reply.response.status().is_success()).and_then(|length| length.parse().ok()))
+    }
+
     async fn ask(&self, url: &Url) -> Result<Answer, FetchError> {
         let mut request =
             Request { method: Method::HEAD, is_raw: true, ..Request::get(url, HeaderMap::new(), TIMEOUT) };

@@ -1,7 +1,7 @@
 //! The network: which addresses this program may connect to, and its HTTP client.
 //!
 //! * [`address`]: which addresses and hosts are refused; [`AllowedHosts`]: which of them a person has allowed nevertheless
-//! * [`Client`]: requests, redirects, each of which is checked, and retries; [`Client::probe`], [`Client::document`], [`Client::understand`],
+//! * [`Client`]: requests, redirects, each of which is checked, and retries; [`Client::probe`], [`Client::size_at_source`], [`Client::document`], [`Client::understand`],
 //!   [`Client::download`], [`Client::revalidate`]
 //! * [`HostLimits`]: how many requests a host gets at a time, and how long it asks to wait
 //! * [`Authorities`]: certificate authorities that the environment names

@@ -5,6 +5,8 @@ use std::str::FromStr;
 use std::time::{Duration, SystemTime};
 
 use crate::text::plural;
+use serde::de::Error as _;
+use serde::{Deserialize as _, Deserializer};
 use time::format_description::BorrowedFormatItem;
 use time::format_description::well_known::Rfc3339;
 use time::macros::format_description;
@@ -101,6 +103,15 @@ pub fn date(text: &str) -> Option<Date> {
     // The parser would accept a sign, and more digits.
     let has_form = text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     Date::parse(text, DAY).ok().filter(|_| has_form)
+}
+
+/// Deserializes a date of the form `YYYY-MM-DD`.
+///
+/// # Errors
+/// The text is none.
+pub fn day<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Date>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    date(&text).map(Some).ok_or_else(|| D::Error::custom(format!("{text:?} is not a day such as \"2026-12-31\"")))
 }
 
 /// The date of a time, in UTC.

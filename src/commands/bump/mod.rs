@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use acp_registry::advisories::Advisories;
 use acp_registry::bump::{BumpRequest, BumpRun, Bumped, Bumper, ChannelOutcome, Compared, Passed, updated_manifests};
-use acp_registry::closures::{ClosureChange, make_closures};
-use acp_registry::config::Config;
+use acp_registry::closures::{ClosureChange, ClosureMaker};
 use acp_registry::duration;
 use acp_registry::examination::{Demand, VerdictCounts};
 use acp_registry::failure::{Exit, Failure};
@@ -192,7 +191,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         }
     }
     let closures = if args.apply || args.propose.pull_requests {
-        new_closures(args, (&registry, &advisories), &mut results, (&config, &allowed), ui)?
+        new_closures(args, (&registry, &advisories), &mut results, (&bumper, &allowed), ui)?
     } else {
         Vec::new()
     };
@@ -246,7 +245,7 @@ fn new_closures(
     args: &Args,
     (registry, advisories): (&Registry, &Advisories),
     results: &mut [Bumped],
-    (config, allowed): (&Config, &AllowedHosts),
+    (bumper, allowed): (&Bumper<'_>, &AllowedHosts),
     ui: &Ui,
 ) -> Result<Vec<ClosureChange>, Failure> {
     let manifests = updated_manifests(registry, results);
@@ -255,10 +254,21 @@ fn new_closures(
     if !agents.iter().any(keeps_one) {
         return Ok(Vec::new());
     }
+    let Bumper { client, sources, config, .. } = *bumper;
     let demand = Demand::default();
     let settings = VerifierSettings { allowed, config, probes: false, use_cache: !args.no_cache, demand: &demand };
     let installer = args.live.verifier(settings, ui)?.installer;
-    let mut changes = signals::run(ui, make_closures(registry, &agents, true, &installer, advisories, &temporary()))?;
+    let max_days_newer = config.closures.max_days_newer;
+    let maker = ClosureMaker {
+        registry,
+        installer: &installer,
+        client,
+        sources,
+        advisories,
+        max_days_newer,
+        temporary: &temporary(),
+    };
+    let mut changes = signals::run(ui, maker.make(&agents, true))?;
     for change in &mut changes {
         if args.apply {
             change.write(registry);

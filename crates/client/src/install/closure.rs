@@ -1,12 +1,13 @@
 //! The dependencies of a package, each with its digest, for equal installations everywhere.
 
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::path::Path;
 
 use super::tool::{Tool, write};
 use super::{Error, Expected, InstallJob, Installer, Source, npm, uv};
 use acp_registry_host::fs::{PathError, read_bounded};
 use acp_registry_plan::manifest::Package;
+use acp_registry_plan::timestamp::Timestamp;
 
 /// The longest list that is read, in bytes; a lock file has many.
 const LIST_LIMIT: u64 = 8 << 20;
@@ -23,7 +24,8 @@ pub struct Closure {
 
 impl Installer {
     /// Asks the package manager for all dependencies of a source, for every platform; `None` for an archive. `python`
-    /// is the version of Python that they are for, if one is known. Temporary files are made below `temporary`.
+    /// is the version of Python that they are for, if one is known. npm takes only versions that were published until
+    /// `before`. Temporary files are made below `temporary`.
     ///
     /// # Errors
     /// [`Error`].
@@ -31,17 +33,26 @@ impl Installer {
         &self,
         source: &Source,
         python: Option<&str>,
+        before: Option<Timestamp>,
         temporary: &Path,
     ) -> Result<Option<Closure>, Error> {
         let directory = tempfile::tempdir_in(temporary).map_err(PathError::at(temporary))?;
         match source {
-            Source::Npx(package) => self.npm_closure(&package.package, directory.path(), temporary).await.map(Some),
+            Source::Npx(package) => {
+                self.npm_closure(&package.package, before, directory.path(), temporary).await.map(Some)
+            }
             Source::Uvx(package) => self.uv_closure(package, python, directory.path(), temporary).await.map(Some),
             Source::Binary(_) => Ok(None),
         }
     }
 
-    async fn npm_closure(&self, package: &str, directory: &Path, temporary: &Path) -> Result<Closure, Error> {
+    async fn npm_closure(
+        &self,
+        package: &str,
+        before: Option<Timestamp>,
+        directory: &Path,
+        temporary: &Path,
+    ) -> Result<Closure, Error> {
         let (name, version) = npm::exact(package)?;
         let program = npm::find(self, "npm", None)?;
         write(&directory.join("package.json"), &npm::manifest(&name, &version, true, []))?;
@@ -54,8 +65,9 @@ impl Installer {
         let expected = Expected::default();
         let work = InstallJob { installer: self, expected: &expected, directory, temporary, progress: &|_| () };
         let npm = Tool::new(&work, "npm", program, environment, self.registries.npm(&name));
-        npm.run(["install"].into_iter().chain(npm::OWN).chain(flags).map(OsStr::new).chain([directory.as_os_str()]))
-            .await?;
+        let before = before.map(|before| OsString::from(format!("--before={before}")));
+        let flags = ["install"].into_iter().chain(npm::OWN).chain(flags).map(OsString::from);
+        npm.run(before.into_iter().chain(flags).chain([directory.into()])).await?;
         let packages = read(&directory.join("package-lock.json"))?;
         Ok(Closure { integrity: npm::integrity_in(packages.as_bytes(), &name), packages })
     }

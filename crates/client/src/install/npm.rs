@@ -279,7 +279,7 @@ async fn list(
     let package = &wanted.package;
     npm.check_proxy()?;
     (work.progress)(Progress::Running("npm"));
-    let made = work.installer.closure(&Source::Npx(wanted.clone()), None, work.temporary).await;
+    let made = work.installer.closure(&Source::Npx(wanted.clone()), None, None, work.temporary).await;
     let list = match made {
         Ok(made) => made.map(|made| made.packages).unwrap_or_default(),
         Err(error) => return Err(explain(error, package, (name, version), npm, work.directory).await),

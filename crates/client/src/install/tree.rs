@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use acp_registry_archive::{Excess, Limits, Machine, Program};
 use acp_registry_host::fs::{FileSharing, PathError, open_file};
 use acp_registry_host::host::lacks_glibc;
-use acp_registry_plan::closure::{NodeMachine, NpmLock, sha512};
+use acp_registry_plan::closure::{NodeMachine, NpmLock, NpmLockPackage, sha512};
 use acp_registry_plan::manifest::Platform;
 use acp_registry_sources::Connection;
 use acp_registry_sources::npm::commands;
@@ -508,6 +508,9 @@ impl Tree {
         if let Some(packages) = notes.get_mut("packages").and_then(Value::as_object_mut) {
             let paths: BTreeSet<&str> = self.packages.iter().map(|package| package.path.as_str()).collect();
             packages.retain(|path, _| paths.contains(path.as_str()));
+            for package in packages.values_mut().filter_map(Value::as_object_mut) {
+                package.retain(|member, _| !NpmLockPackage::OWN_MEMBERS.contains(&member.as_str()));
+            }
         }
         let notes = format!("{}\n", serde_json::to_string_pretty(&notes).map_err(unreadable)?);
         let places = [self.directory.join("package-lock.json"), self.directory.join("node_modules").join(NOTES)];

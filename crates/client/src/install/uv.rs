@@ -128,7 +128,7 @@ async fn prove(
         list.clone()
     } else {
         (work.progress)(Progress::Running("uv"));
-        let made = work.installer.closure(&Source::Uvx(wanted.clone()), None, work.temporary).await?;
+        let made = work.installer.closure(&Source::Uvx(wanted.clone()), None, None, work.temporary).await?;
         made.map(|made| made.packages).unwrap_or_default()
     };
     closure::check_uv(&list)

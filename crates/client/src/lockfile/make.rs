@@ -139,9 +139,10 @@ impl Locker<'_> {
         }
         let python = python.filter(|_| kind == PackageKind::Uvx);
         let found = match self.installer {
-            Some(installer) => {
-                installer.closure(source, python.as_deref(), self.temporary).await.map_err(|error| error.to_string())
-            }
+            Some(installer) => installer
+                .closure(source, python.as_deref(), None, self.temporary)
+                .await
+                .map_err(|error| error.to_string()),
             None => Err(OFFLINE.to_owned()),
         };
         // What `--locked` would refuse is not written.

@@ -6,6 +6,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use time::Date;
+
+use crate::timestamp::day;
 
 /// The list.
 #[derive(Debug, Deserialize)]
@@ -47,6 +50,11 @@ pub struct NpmLockPackage {
     pub has_install_script: bool,
     /// Its commands, as in `package.json`.
     pub bin: Option<Box<RawValue>>,
+    /// The day on which its version was published, in UTC, where the registry of packages has said so. npm does not read it.
+    #[serde(default, deserialize_with = "day")]
+    pub published: Option<Date>,
+    /// The size of its archive, in bytes, where the registry of packages has said so. npm does not read it.
+    pub size: Option<u64>,
     #[serde(default)]
     os: Value,
     #[serde(default)]
@@ -132,6 +140,9 @@ impl NpmLock {
 }
 
 impl NpmLockPackage {
+    /// The members that npm does not read.
+    pub const OWN_MEMBERS: [&str; 2] = ["published", "size"];
+
     /// The name in the package registry, of the package at this path.
     #[must_use]
     pub fn name<'a>(&'a self, path: &'a str) -> &'a str {

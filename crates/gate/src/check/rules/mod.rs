@@ -36,6 +36,7 @@ pub static RULES: &[&Rule] = &[
     &archive::unsafe_entry::RULE,
     &archive::wrong_platform::RULE,
     &behaviour::reads_secrets::RULE,
+    &closure::newer::RULE,
     &closure::scripts::RULE,
     &closure::unusable::RULE,
     &distribution::archive_format::RULE,

@@ -1,0 +1,76 @@
+use crate::check::CheckOptions;
+use crate::check::reporter::{FindingFile, Reporter};
+use crate::check::rule::{CheckFn, Example, Rule};
+use crate::finding::Level;
+use acp_registry_client::registry::Registry;
+use acp_registry_plan::closure::{NpmLock, file_name};
+use acp_registry_plan::manifest::{NpmSpec, PackageKind};
+use acp_registry_plan::text::{brief_list, plural, quote};
+use time::Duration;
+
+pub(crate) static RULE: Rule = Rule {
+    name: "closure/newer",
+    level: Level::Error,
+    summary: "a package that an agent needs was published long after the agent's own version",
+    why: "The publisher of the agent has not tried it. A list that has only what was there when the version was published \
+          is the same whenever it is made, and does not have what was smuggled into a package since.",
+    fix: "Delete the list, and make it again with `acp-registry verify ID --closures`; or allow more days with \
+          `max-days-newer` below `[closures]` in `registry.toml`.",
+    fails: Example::Files(&[
+        ("example/icon.svg", ICON),
+        ("example/agent.json", AGENT),
+        (
+            "example/package-lock.json",
+            "{ \"lockfileVersion\": 3, \"packages\": { \"node_modules/example\": { \"version\": \"1.0.0\", \"integrity\": \"sha512-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==\", \"dependencies\": { \"left\": \"1\" }, \"published\": \"2026-03-01\" }, \"node_modules/left\": { \"version\": \"1.9.0\", \"integrity\": \"sha512-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==\", \"published\": \"2026-03-20\" } } }\n",
+        ),
+    ]),
+    marks: "",
+    passes: Example::Files(&[
+        ("example/icon.svg", ICON),
+        ("example/agent.json", AGENT),
+        (
+            "example/package-lock.json",
+            "{ \"lockfileVersion\": 3, \"packages\": { \"node_modules/example\": { \"version\": \"1.0.0\", \"integrity\": \"sha512-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==\", \"dependencies\": { \"left\": \"1\" }, \"published\": \"2026-03-01\" }, \"node_modules/left\": { \"version\": \"1.9.0\", \"integrity\": \"sha512-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==\", \"published\": \"2026-03-02\" } } }\n",
+        ),
+    ]),
+    check: CheckFn::Registry(check),
+};
+
+const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\" viewBox=\"0 0 16 16\"><path fill=\"currentColor\" d=\"M0 0h16v16z\"/></svg>\n";
+
+const AGENT: &str = "{\n  \"id\": \"example\",\n  \"name\": \"Example\",\n  \"version\": \"1.0.0\",\n  \"description\": \"An example\",\n  \"authors\": [\"A\"],\n  \"license\": \"MIT\",\n  \"distribution\": { \"npx\": { \"package\": \"example@1.0.0\" } }\n}\n";
+
+/// How many packages a message names.
+const NAMED: usize = 4;
+
+fn check(registry: &Registry, options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
+    let days = options.config.closures.max_days_newer;
+    for (folder, manifest) in registry.with_closures() {
+        for (kind, closure) in registry.closures(&folder.id, manifest) {
+            let (PackageKind::Npx, Ok(closure)) = (kind, closure) else { continue };
+            let Ok(lock) = serde_json::from_str::<NpmLock>(&closure.packages) else { continue };
+            let Ok(own) = closure.package.parse::<NpmSpec>() else { continue };
+            let own = lock.packages.get(&format!("node_modules/{}", own.name));
+            let Some(own) = own.and_then(|package| package.published) else { continue };
+            let newer = lock.packages.iter().filter_map(|(path, package)| {
+                let published = package.published.filter(|day| *day - own > Duration::days(days.into()))?;
+                let version = package.version.as_deref().unwrap_or_default();
+                Some(format!("{} of {published}", quote(&format!("{}@{version}", package.name(path)))))
+            });
+            let newer: Vec<String> = newer.collect();
+            if newer.is_empty() {
+                continue;
+            }
+            let about = FindingFile { agent: Some(&folder.id), file: file_name(kind), ..FindingFile::default() };
+            report.about(about, |report| {
+                let message = format!(
+                    "it has packages that were published more than {} after {own}, the day of the agent's version: {}",
+                    plural(days.into(), "day"),
+                    brief_list(newer, NAMED)
+                );
+                let help = format!("delete it, and make it again with `acp-registry verify {} --closures`", folder.id);
+                report.file(message).help(help);
+            });
+        }
+    }
+}
