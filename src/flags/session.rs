@@ -254,7 +254,9 @@ pub(crate) fn open(args: &SessionArgs, packages: PackageArgs, global: &Global) -
     options.allow_build = packages.allow_build;
     if let IndexLocation::Path(registry) = &options.index {
         // A configuration that cannot be read allows nothing.
-        options.builders = Config::read_in(registry).unwrap_or_default().builders();
+        let config = Config::read_in(registry).unwrap_or_default();
+        options.builders = config.builders();
+        options.approved_scripts = config.npm.into_iter().map(|(id, npm)| (id, npm.allow_scripts)).collect();
     }
     options.install_timeout = packages.install_timeout;
     options.launcher = isolation::launcher();

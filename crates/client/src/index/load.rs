@@ -17,6 +17,7 @@ use crate::registry::{LoadError, Registry};
 use acp_registry_archive::{self as archive, Lookalike};
 use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_http::{Client, FetchError, Problem, Validators, shown};
+use acp_registry_plan::closure::Closures;
 use acp_registry_plan::index::{FormError, INDEX, INDEX_LIMIT, Index, IndexSource};
 use acp_registry_plan::statement::{Signed, is_marked};
 
@@ -262,6 +263,25 @@ fn parse_bytes(bytes: Vec<u8>, place: &str) -> Result<Index, Error> {
         let error = page.map_or(error, |page| FormError::of(&format!("it is {page}")));
         Error::Form { place: place.to_owned(), error }
     })
+}
+
+/// The closures of an agent beside its manifest, where the index is a checkout that has some. As in a published tree, those that
+/// cannot be used are missing. Which install scripts are approved is not known.
+#[must_use]
+pub fn closures_in_checkout(place: &IndexLocation, id: &str) -> Option<Closures> {
+    let IndexLocation::Path(path) = place else { return None };
+    if !path.is_dir() || path.join(INDEX).is_file() {
+        return None;
+    }
+    let registry = Registry::load(path).ok()?;
+    let manifest = registry.entries.iter().find(|entry| entry.id == id)?.manifest.present()?;
+    let mut closures = Closures::new(id);
+    for (kind, closure) in registry.closures(id, manifest) {
+        if let Ok(closure) = closure {
+            closures.insert(kind, closure);
+        }
+    }
+    (closures.npx.is_some() || closures.uvx.is_some()).then_some(closures)
 }
 
 async fn from_path(path: &Path, proof: Option<&StatementProof>) -> Result<Index, Error> {

@@ -45,7 +45,7 @@ pub use acp_registry_plan::index::{
 
 pub use by_entry::{load_closures, load_earlier_closures, load_some, load_versions};
 pub use copies::Copies;
-pub use load::{Error, Loaded, load};
+pub use load::{Error, Loaded, closures_in_checkout, load};
 pub use phrases::{Class, Meaning, PHRASES, is_open_source};
 pub use place::{IndexLocation, LoadOptions, WrongPlace};
 pub use revocations::{KnownRevocations, RevocationMemory, RevocationPlace, learn_revocations};

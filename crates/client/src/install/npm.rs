@@ -88,7 +88,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     let ignores = async {
         match npm(None) {
             Ok(npm) => ignores_scripts(installer, &npm).await == Some(true),
-            Err(_) => false,
+            Err(_) => scripts::are_ignored(installer) == Some(true),
         }
     };
     let made = match list {
@@ -110,11 +110,10 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
         Ok(Scripts::ToRun(scripts)) => {
             to_keep = Some(scripts);
             are_ignored = Some(false);
-            let why = "its packages have install scripts";
             if installer.is_offline {
-                return Err(Error::Offline(why.to_owned()));
+                return Err(Error::Offline(tree::SCRIPTS.to_owned()));
             }
-            let npm = npm(Some(why))?;
+            let npm = npm(Some(tree::SCRIPTS))?;
             let ran = run_scripts(work, prefix, approval.as_ref(), &npm).await;
             ran.map_err(|error| refused(error, &name, package))?
         }
@@ -269,6 +268,22 @@ pub(super) fn is_at_hand(installer: &Installer, package: &Package, expected: &Ex
     tree::is_at_hand(installer, list, approval(expected, (&name, &version)).as_ref())
 }
 
+/// Refuses to install a package whose list needs npm, where there is none.
+///
+/// # Errors
+/// [`Error::MissingRuntime`].
+pub(super) async fn refuse_npm(installer: &Installer, package: &Package, expected: &Expected) -> Result<(), Error> {
+    let (name, version) = exact(&package.package)?;
+    let list = expected.packages.as_deref().unwrap_or_default();
+    match tree::refuse_npm(installer, list, approval(expected, (&name, &version)).as_ref()).await {
+        Ok(()) => Ok(()),
+        Err(stop) => {
+            let why = printable(&stop.to_string()).into_owned();
+            find(installer, "node", Some(&why)).and_then(|_| find(installer, "npm", Some(&why))).map(|_| ())
+        }
+    }
+}
+
 /// All packages that npm would install, with their digests.
 async fn list(
     work: &InstallJob<'_>,
@@ -344,8 +359,7 @@ const ASK: [&str; 4] = ["config", "get", "ignore-scripts", "--no-update-notifier
 /// Whether npm is configured to run no install scripts; `None` where it does not say. A variable counts for more than the files
 /// that only npm finds.
 async fn ignores_scripts(installer: &Installer, npm: &Tool<'_>) -> Option<bool> {
-    let variable = installer.npm.iter().find(|(name, _)| name == scripts::VARIABLE);
-    match variable.and_then(|(_, value)| value.parse().ok()) {
+    match scripts::are_ignored(installer) {
         Some(answer) => Some(answer),
         None => npm.run(ASK).await.ok()?.stdout.trim().parse().ok(),
     }

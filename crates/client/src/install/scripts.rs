@@ -9,6 +9,8 @@ use acp_registry_plan::json::{self, Object};
 use acp_registry_plan::text::{escape, printable, quote};
 use serde::{Deserialize, Serialize};
 
+use super::Installer;
+
 /// What begins the lines in which npm tells of install scripts.
 const MARK: &str = "npm warn install-scripts";
 
@@ -23,6 +25,11 @@ const SETTING: &str = "ignore-scripts";
 
 /// The variable that sets the same, and counts for more than npm's files.
 pub(super) const VARIABLE: &str = "npm_config_ignore_scripts";
+
+/// Whether the variable says that npm runs no install scripts, if it is set.
+pub(super) fn are_ignored(installer: &Installer) -> Option<bool> {
+    installer.npm.iter().find(|(name, _)| name == VARIABLE)?.1.parse().ok()
+}
 
 /// What keeps scripts of dependencies from being run that the registry has not approved.
 const REGISTRY: &str = "registry";

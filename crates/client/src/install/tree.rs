@@ -16,7 +16,7 @@ use acp_registry_host::host::lacks_glibc;
 use acp_registry_plan::closure::{NodeMachine, NpmLock, NpmLockPackage, sha512};
 use acp_registry_plan::manifest::Platform;
 use acp_registry_sources::Connection;
-use acp_registry_sources::npm::commands;
+use acp_registry_sources::npm::{self, commands};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use rayon::prelude::*;
 use ring::digest::{Context, SHA512};
@@ -27,7 +27,7 @@ use url::Url;
 
 use super::cache::FileState;
 use super::package_store::{self, Digest, PackageStore, Stop, StoredPackage};
-use super::scripts::Approval;
+use super::scripts::{self, Approval};
 use super::{Error, InstallJob, Installer, Progress};
 
 /// How many packages are fetched at once.
@@ -54,6 +54,15 @@ impl std::fmt::Debug for NpmConnection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("NpmConnection")
     }
+}
+
+/// Why npm is needed.
+const ONLY_NPM: &str = "npm has settings that only it obeys";
+const NO_CACHE: &str = "packages are not kept";
+pub(super) const SCRIPTS: &str = "its packages have install scripts";
+
+fn by_npm(reason: &str) -> Stop {
+    Stop::ByNpm(reason.to_owned())
 }
 
 /// One package in the tree.
@@ -109,7 +118,6 @@ struct TreeRequest {
 
 impl TreeRequest {
     fn new(installer: &Installer, list: &str, approval: Option<&Approval>) -> Result<Self, Stop> {
-        let by_npm = |reason: &str| Stop::ByNpm(reason.to_owned());
         let platform = Platform::host().filter(|_| cfg!(unix)).ok_or_else(|| by_npm("npm is to do it"))?;
         let lock: NpmLock = serde_json::from_str(list).map_err(|error| Stop::ByNpm(error.to_string()))?;
         let node = installer.environment.find("node");
@@ -143,6 +151,37 @@ pub(super) fn is_at_hand(installer: &Installer, list: &str, approval: Option<&Ap
         && (!request.has_scripts || is_intact(store.find(&request.scripts)))
 }
 
+/// Looks whether npm would be needed for the tree of a list.
+///
+/// # Errors
+/// Why it is.
+pub(super) async fn refuse_npm(installer: &Installer, list: &str, approval: Option<&Approval>) -> Result<(), Stop> {
+    let connection = installer.npm_connection.as_ref().ok_or_else(|| by_npm(ONLY_NPM))?;
+    let cache = installer.open_cache().ok_or_else(|| by_npm(NO_CACHE))?;
+    let request = TreeRequest::new(installer, list, approval)?;
+    let store = PackageStore { directory: &cache.packages };
+    if request.has_scripts
+        && !scripts::are_ignored(installer).unwrap_or(false)
+        && store.find(&request.scripts).is_none()
+    {
+        return Err(by_npm(SCRIPTS));
+    }
+    if request.archives.keys().any(|digest| store.find_package(digest).is_none()) {
+        connect(connection).await?;
+    }
+    Ok(())
+}
+
+/// Connects to the registry of npm.
+async fn connect(connection: &NpmConnection) -> Result<(Arc<Connection>, npm::Registry), Stop> {
+    let open = connection.0.clone();
+    let connection = spawn_blocking(move || open()).await.ok().flatten();
+    let connection = connection.ok_or_else(|| by_npm("npm is to fetch them"))?;
+    let unknown = || Stop::ByNpm(connection.unknown.iter().map(ToString::to_string).collect());
+    let registry = connection.sources.npm.clone().ok_or_else(unknown)?;
+    Ok((connection, registry))
+}
+
 /// Makes the tree of a list. `are_ignored` asks npm whether it runs no install scripts, which takes as long as a download.
 pub(super) async fn install(
     work: &InstallJob<'_>,
@@ -150,10 +189,9 @@ pub(super) async fn install(
     approval: Option<&Approval>,
     are_ignored: impl Future<Output = bool>,
 ) -> Result<Scripts, Stop> {
-    let by_npm = |reason: &str| Stop::ByNpm(reason.to_owned());
     let installer = work.installer;
-    let connection = installer.npm_connection.as_ref().ok_or_else(|| by_npm("npm is to do it"))?;
-    let cache = installer.open_cache().ok_or_else(|| by_npm("there is no cache"))?;
+    let connection = installer.npm_connection.as_ref().ok_or_else(|| by_npm(ONLY_NPM))?;
+    let cache = installer.open_cache().ok_or_else(|| by_npm(NO_CACHE))?;
     let TreeRequest { packages, archives: wanted, mut has_scripts, scripts: digest } =
         TreeRequest::new(installer, list, approval)?;
     let store = PackageStore { directory: &cache.packages };
@@ -178,17 +216,13 @@ pub(super) async fn install(
             if missing.is_empty() {
                 return Ok(Vec::new());
             }
-            let open = connection.0.clone();
-            let connection = spawn_blocking(move || open()).await.ok().flatten();
-            let connection = connection.as_ref().ok_or_else(|| by_npm("npm is to fetch them"))?;
-            let unknown = || connection.unknown.iter().map(ToString::to_string).collect();
-            let registry = connection.sources.npm.as_ref().ok_or_else(|| Stop::ByNpm(unknown()))?;
+            let (connection, registry) = connect(connection).await?;
             let archives = missing.into_iter().map(|(digest, (name, version))| {
                 let url = registry.tarball(name, version).ok_or_else(|| by_npm("it is no address"))?;
                 Ok(Wanted { digest: *digest, url, is_stale: stale.contains(digest) })
             });
             let archives: Vec<Wanted> = archives.collect::<Result<_, Stop>>()?;
-            fetch(work, &store, connection, archives).await
+            fetch(work, &store, &connection, archives).await
         };
         if let Some(are_ignored) = are_ignored.take() {
             let (fetched, answer) = tokio::join!(fetching, are_ignored);

@@ -16,7 +16,7 @@ use crate::index::{Index, Missing};
 use crate::install::{DigestSource, Expected, Installer, Interpreter, Kind, Progress, Shortfall, Source};
 use crate::provenance::{self, Inquiry, Memory, Require, TrustRoots, is_same_repository};
 use crate::resolve::{self, Host, Offer, OfferOrigin, Plan, PlanOptions, pick, resolve};
-use crate::store::{InstallOrder, InstallOutcome, MakeCurrent, PinChange, StoredAgent, Version};
+use crate::store::{self, InstallOrder, InstallOutcome, MakeCurrent, PinChange, StoredAgent, Version};
 
 /// How long an agent may take to answer: the first start of some is slow.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -182,7 +182,10 @@ impl Session {
         let Some(closure) = self.published_closure(&wanted.id, offer.origin, kind, &npx.package).await? else {
             return Err(missing.into());
         };
-        offer.expected.push((Kind::Npx.as_str().to_owned(), expected(closure, kind)));
+        let expected = expected(closure, kind);
+        let refused = self.installer(None)?.refuse_npm(npx, &expected).await;
+        refused.map_err(|error| store::Error::Install { id: wanted.id.to_string(), error })?;
+        offer.expected.push((Kind::Npx.as_str().to_owned(), expected));
         Ok(resolve(&[offer], wanted, host)?)
     }
 

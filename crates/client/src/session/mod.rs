@@ -160,6 +160,12 @@ impl Session {
 
     /// The closures that the registry publishes of an agent.
     async fn load_closures(&self, id: &str) -> Result<Option<Closures>, index::Error> {
+        if let Some(mut closures) = index::closures_in_checkout(&self.options.index, id) {
+            if let Some(npx) = &mut closures.npx {
+                npx.allow_scripts = Some(self.options.approved_scripts.get(id).cloned().unwrap_or_default());
+            }
+            return Ok(Some(closures));
+        }
         let options = self.load_options();
         index::load_closures(&self.options.index, id, &options, || self.connect().map(|(client, _)| client)).await
     }
@@ -588,6 +594,8 @@ pub struct SessionOptions {
     pub allow_build: bool,
     /// The ids of agents for which it may, whatever `allow_build` says.
     pub builders: BTreeSet<String>,
+    /// The install scripts of dependencies that an index that is a checkout has approved, by agent; a published tree says so itself.
+    pub approved_scripts: BTreeMap<String, Vec<String>>,
     /// The key that must have signed what the registry publishes, or an earlier publication: by default, the key that this
     /// machine has seen first, if the registry signs.
     pub signer: Option<PublicKey>,
@@ -618,6 +626,7 @@ impl SessionOptions {
             keeps_packages: true,
             allow_build: false,
             builders: BTreeSet::new(),
+            approved_scripts: BTreeMap::new(),
             signer: None,
             allowed_revoked: Vec::new(),
             install_timeout: None,
