@@ -10,7 +10,7 @@ use acp_registry::duration;
 use acp_registry::examination::Demand;
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::install::Kind;
-use acp_registry::manifest::Manifest;
+use acp_registry::manifest::{Channel, Manifest};
 use acp_registry::registry::Registry;
 use acp_registry::select::{AgentFilter, are_all_withdrawn, load_active};
 use acp_registry::text::{cell, plural, printable, prose, quote};
@@ -159,7 +159,11 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let failure = failures.first().cloned().or_else(|| {
         let of = format!("{findings} of {}", plural(rows.len(), "distribution"));
         let failure = || Failure::findings(format!("{of} did not pass")).help("see `message` of each result");
-        (findings > 0).then(failure)
+        let unlisted_failure = || {
+            let of = format!("{unlisted} of {}", plural(lists.len(), "list"));
+            Failure::findings(format!("{of} of packages could not be made")).help("see the warnings")
+        };
+        (findings > 0).then(failure).or_else(|| (unlisted > 0).then(unlisted_failure))
     });
     files.write(ui, &mut |format, look| match (format, &nothing) {
         (Format::Json, _) => verify_document(&rows, duration).failed(failure.clone()).to_text(),
@@ -182,10 +186,11 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(if findings + unlisted > 0 { Exit::Findings } else { Exit::Success })
 }
 
-/// The agents that passed: those whose closures are written.
+/// The agents that passed in their stable version: those whose closures are written.
 fn passed<'a>(registry: &'a Registry, rows: &[Row]) -> Vec<(&'a str, &'a Manifest)> {
-    let is_failed = |id: &str| rows.iter().any(|row| row.id == id && row.is_finding());
-    let ids: BTreeSet<&str> = rows.iter().map(|row| row.id.as_str()).filter(|id| !is_failed(id)).collect();
+    let stable = || rows.iter().filter(|row| row.channel == Channel::Stable);
+    let is_failed = |id: &str| stable().any(|row| row.id == id && row.is_finding());
+    let ids: BTreeSet<&str> = stable().map(|row| row.id.as_str()).filter(|id| !is_failed(id)).collect();
     let folders = registry.entries.iter().filter(|folder| ids.contains(folder.id.as_str()));
     folders.filter_map(|one| Some((one.id.as_str(), one.manifest.present()?))).collect()
 }

@@ -27,6 +27,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 case "$words" in
+  *own@9.9.9*) exit 9 ;;
   *"--package-lock-only "*) cp "$here/list" "$prefix/package-lock.json"; exit ;;
   install*) ;;
   *) exit 9 ;;
@@ -482,6 +483,24 @@ fn verify_has_npm_list_the_packages_of_agents_that_pass() {
     let mut expected: Value = serde_json::from_str(&first).unwrap();
     expected["packages"]["node_modules/own"]["size"] = json!(archive().len());
     assert_eq!(serde_json::from_str::<Value>(&people.env.read("r/own/package-lock.json")).unwrap(), expected);
+    // One that lacks a package is made again.
+    let lacking = first.replace(
+        "\"version\":\"1.0.0\",\"integrity\"",
+        "\"version\":\"1.0.0\",\"dependencies\":{\"none\":\"1\"},\"integrity\"",
+    );
+    assert_ne!(lacking, first);
+    people.env.write("r/own/package-lock.json", &lacking);
+    assert_eq!(verify().code, 0);
+    assert_eq!(serde_json::from_str::<Value>(&people.env.read("r/own/package-lock.json")).unwrap(), expected);
+    // So is one of an agent whose preview does not start.
+    let preview = json!({ "version": "9.9.9", "distribution": { "npx": { "package": "own@9.9.9" } } });
+    let mut both: Value = serde_json::from_str(&manifest("1.0.0")).unwrap();
+    both["preview"] = preview;
+    people.env.write("r/own/agent.json", both.to_string());
+    fs::remove_file(people.env.path("r/own/package-lock.json")).unwrap();
+    let run = verify();
+    assert!(run.code == 1 && run.stderr.contains("own/package-lock.json has 2 packages"), "{}", run.stderr);
+    people.env.write("r/own/agent.json", manifest("1.0.0"));
     // It is there.
     people.env.write("bin/list", "[");
     let run = verify();
@@ -495,6 +514,10 @@ fn verify_has_npm_list_the_packages_of_agents_that_pass() {
         run.stderr
     );
     assert_eq!(people.env.read("r/own/package-lock.json"), list("0.9.0", &json!({})));
+    let mut command =
+        people.env.command(&["--registry-dir", "r", "verify", "own", "--closures", "--no-cache", "--json"]);
+    let document: Value = serde_json::from_str(&with_npm(&people, &mut command).stdout).unwrap();
+    assert_eq!(document["error"]["message"], "1 of 1 list of packages could not be made", "{document}");
     people.env.write("bin/list", &first);
     let run = verify();
     assert!(
@@ -564,7 +587,7 @@ fn bump_has_the_list_of_a_new_version_made_and_says_what_is_new() {
     assert_eq!(run.code, 0, "{}", run.stdout);
     let newer = written.replace("2026-02-02", "2026-02-05");
     let run = validate(&newer);
-    let problem = "more than 1 day after 2026-02-01, the day of the agent's version: `s@2.0.0` of 2026-02-05";
+    let problem = "more than 1 day after the agent's version: `s@2.0.0` of 2026-02-05";
     assert!(run.code == 1 && run.stdout.contains(problem), "{}", run.stdout);
     people.env.write("r/registry.toml", "[closures]\nmax-days-newer = 4\n");
     assert_eq!(validate(&newer).code, 0);
@@ -622,6 +645,39 @@ fn a_plan_knows_the_list_before_anything_is_installed() {
     assert_eq!((&which["args"][1], &which["install_dir"]), (&json!("acp"), &run(&["resolve", "own"])["install_dir"]));
 }
 
+/// What is tried with a checkout is what users get.
+#[test]
+fn a_checkout_is_installed_with_its_lists_and_what_it_approves() {
+    let people = people();
+    let integrity = format!("sha512-{}", BASE64_STANDARD.encode(Sha512::digest(archive())));
+    let native = json!({ "version": "2.0.0", "integrity": integrity, "hasInstallScript": true });
+    people.serve("/npm/native/-/native-2.0.0.tgz", archive());
+    let list = list("1.0.0", &json!({ "node_modules/native": native }));
+    registry(&people.env, Some(&list));
+    let install = |root: &str| -> Value {
+        let mut command = people.command(&["install", "own", "--no-check", "--json", "--index"]);
+        let command = command.arg(people.env.path("r")).env("ACP_REGISTRY_ROOT", people.env.path(root));
+        let run = with_npm(&people, command);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        serde_json::from_str(&run.stdout).unwrap()
+    };
+    let installed = install("one");
+    assert_eq!((&installed["verified"], &installed["scripts_ignored_by"]), (&json!("npm"), &json!("registry")));
+    assert_eq!(installed["scripts_not_run"], json!(["native@2.0.0"]));
+    assert!(!called(&people).contains("install") && !called(&people).contains("rebuild"), "{}", called(&people));
+    let kept = Path::new(installed["install_dir"].as_str().unwrap()).join("files/package-lock.json");
+    assert_eq!(fs::read_to_string(kept).unwrap(), list);
+    // The stand-in cannot run them.
+    people.env.write("r/registry.toml", format!("[npm.own]\nallow-scripts = [\"native@2.0.0 {integrity}\"]\n"));
+    let mut command = people.command(&["install", "own", "--no-check", "--index"]);
+    let command = command.arg(people.env.path("r")).env("ACP_REGISTRY_ROOT", people.env.path("two"));
+    let run = with_npm(&people, command);
+    assert!(run.code == 3 && called(&people).contains("rebuild"), "{} {}", run.stderr, called(&people));
+    // Other tools may have left one that is of another version: a published tree would not have it.
+    people.env.write("r/own/package-lock.json", list.replace("\"version\":\"1.0.0\"", "\"version\":\"0.9.0\""));
+    assert_eq!(install("three")["verified"], "none");
+}
+
 /// A machine with these of the stand-ins for npm and Node.js, and no other programs.
 fn keep_only(people: &People, programs: &[&str]) -> PathBuf {
     let folder = people.env.path("only");
@@ -655,7 +711,27 @@ fn an_agent_whose_packages_are_listed_is_installed_without_npm_and_without_node(
     let why =
         "node is not in PATH, and is needed: no npm registry is known: neither Node.js with npm nor ACP_REGISTRY_NPM";
     assert!(run.code == 3 && run.stderr.contains(why), "{}", run.stderr);
+    let run = command(&["resolve", "own"], &[]);
+    assert!(run.code == 3 && run.stderr.contains(why), "{}", run.stderr);
     assert_eq!(command(&["resolve", "own"], &registry).code, 0);
+    // What needs npm after all is not promised.
+    let mut scripted: Value = serde_json::from_str(&list("1.0.0", &json!({}))).unwrap();
+    scripted["packages"]["node_modules/own"]["hasInstallScript"] = true.into();
+    people.env.write("r/own/package-lock.json", scripted.to_string());
+    let setting = |name, value: &str| [registry[0].clone(), (name, value.to_owned())];
+    let index = people.env.path("r");
+    for (arguments, more, why) in [
+        (vec!["--index", index.to_str().unwrap()], &registry[..], "its packages have install scripts"),
+        (vec!["--no-cache"], &registry, "packages are not kept"),
+        (vec![], &setting("npm_config_strict_ssl", "true"), "npm has settings that only it obeys"),
+    ] {
+        let run = command(&[&["install", "own", "--dry-run"], &arguments[..]].concat(), more);
+        let why = format!("node is not in PATH, and is needed: {why}\n");
+        assert!(run.code == 3 && run.stderr.contains(&why), "{}", run.stderr);
+    }
+    let ignored = setting("npm_config_ignore_scripts", "true");
+    let arguments = ["install", "own", "--dry-run", "--index", index.to_str().unwrap()];
+    assert_eq!(command(&arguments, &ignored).code, 0);
     let run = command(&["install", "own", "--json"], &registry);
     let installed = parse(&run);
     assert_eq!((run.code, &installed["installed"]), (0, &json!(true)), "{}", run.stderr);

@@ -1,6 +1,6 @@
 //! CLOSURES: lists of all packages that an agent needs, made by npm and uv, and kept beside its manifest.
 //!
-//! * [`ClosureMaker`]: makes those that are missing or of another version
+//! * [`ClosureMaker`]: makes those that are missing, of another version, or not as rules want them
 //! * [`ClosureChange`]: what has changed in one of them; writes it
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -151,7 +151,8 @@ pub struct ClosureMaker<'a> {
 }
 
 impl ClosureMaker<'_> {
-    /// Makes the closures of agents, of the packages in these manifests, that are missing in the registry or of another version.
+    /// Makes the closures of agents, of the packages in these manifests, that are missing in the registry, of another version, or
+    /// not as rules want them.
     /// With `only_kept`, only those of which there is an earlier one.
     pub async fn make(&self, agents: &[(&str, &Manifest)], only_kept: bool) -> Vec<ClosureChange> {
         let mut changes = Vec::new();
@@ -159,7 +160,7 @@ impl ClosureMaker<'_> {
             let current: Vec<_> = self.registry.closures(id, manifest).collect();
             for (kind, package) in manifest.agent().distribution.packages() {
                 match current.iter().find(|(known, _)| *known == kind) {
-                    Some((_, Ok(_))) => continue,
+                    Some((_, Ok(closure))) if !self.is_outdated(kind, closure) => continue,
                     None if only_kept => continue,
                     _ => {}
                 }
@@ -178,6 +179,16 @@ impl ClosureMaker<'_> {
             }
         }
         changes
+    }
+
+    /// Whether a closure lacks packages, or has some that are too new.
+    fn is_outdated(&self, kind: PackageKind, closure: &PublishedClosure) -> bool {
+        let (Ok(lock), Ok(own)) =
+            (serde_json::from_str::<NpmLock>(&closure.packages), closure.package.parse::<NpmSpec>())
+        else {
+            return false;
+        };
+        kind == PackageKind::Npx && (lock.lacking().is_some() || !lock.newer(&own.name, self.max_days_newer).is_empty())
     }
 
     async fn make_one(&self, kind: PackageKind, source: &Source) -> Result<String, ClosureError> {

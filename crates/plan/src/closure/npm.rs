@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use time::Date;
+use time::{Date, Duration};
 
 use crate::timestamp::day;
 
@@ -198,6 +198,15 @@ impl NpmLock {
             let name = names.find(|name| Dependencies::find(&places, path, name).is_none())?;
             Some((path.as_str(), name.as_str()))
         })
+    }
+
+    /// The packages that were published more than these days after one at the top, whose day is known.
+    #[must_use]
+    pub fn newer(&self, own: &str, days: u16) -> Vec<(&str, &NpmLockPackage)> {
+        let own = self.packages.get(&format!("node_modules/{own}")).and_then(|package| package.published);
+        let Some(last) = own.and_then(|own| own.checked_add(Duration::days(days.into()))) else { return Vec::new() };
+        let newer = self.packages.iter().filter(|(_, package)| package.published.is_some_and(|day| day > last));
+        newer.map(|(path, package)| (path.as_str(), package)).collect()
     }
 
     /// For each package that the one at `start` needs, directly or through others, the path of a package that depends on it: the

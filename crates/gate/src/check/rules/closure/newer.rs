@@ -6,7 +6,6 @@ use acp_registry_client::registry::Registry;
 use acp_registry_plan::closure::{NpmLock, file_name};
 use acp_registry_plan::manifest::{NpmSpec, PackageKind};
 use acp_registry_plan::text::{brief_list, plural, quote};
-use time::Duration;
 
 pub(crate) static RULE: Rule = Rule {
     name: "closure/newer",
@@ -14,8 +13,8 @@ pub(crate) static RULE: Rule = Rule {
     summary: "a package that an agent needs was published long after the agent's own version",
     why: "The publisher of the agent has not tried it. A list that has only what was there when the version was published \
           is the same whenever it is made, and does not have what was smuggled into a package since.",
-    fix: "Delete the list, and make it again with `acp-registry verify ID --closures`; or allow more days with \
-          `max-days-newer` below `[closures]` in `registry.toml`.",
+    fix: "Make the list again with `acp-registry verify ID --closures`, or allow more days with `max-days-newer` below \
+          `[closures]` in `registry.toml`.",
     fails: Example::Files(&[
         ("example/icon.svg", ICON),
         ("example/agent.json", AGENT),
@@ -50,25 +49,22 @@ fn check(registry: &Registry, options: &CheckOptions<'_>, report: &mut Reporter<
             let (PackageKind::Npx, Ok(closure)) = (kind, closure) else { continue };
             let Ok(lock) = serde_json::from_str::<NpmLock>(&closure.packages) else { continue };
             let Ok(own) = closure.package.parse::<NpmSpec>() else { continue };
-            let own = lock.packages.get(&format!("node_modules/{}", own.name));
-            let Some(own) = own.and_then(|package| package.published) else { continue };
-            let newer = lock.packages.iter().filter_map(|(path, package)| {
-                let published = package.published.filter(|day| *day - own > Duration::days(days.into()))?;
-                let version = package.version.as_deref().unwrap_or_default();
-                Some(format!("{} of {published}", quote(&format!("{}@{version}", package.name(path)))))
-            });
-            let newer: Vec<String> = newer.collect();
+            let newer = lock.newer(&own.name, days);
             if newer.is_empty() {
                 continue;
             }
+            let names = newer.into_iter().map(|(path, package)| {
+                let name = format!("{}@{}", package.name(path), package.version.as_deref().unwrap_or_default());
+                package.published.map_or_else(|| quote(&name), |day| format!("{} of {day}", quote(&name)))
+            });
             let about = FindingFile { agent: Some(&folder.id), file: file_name(kind), ..FindingFile::default() };
             report.about(about, |report| {
                 let message = format!(
-                    "it has packages that were published more than {} after {own}, the day of the agent's version: {}",
+                    "it has packages that were published more than {} after the agent's version: {}",
                     plural(days.into(), "day"),
-                    brief_list(newer, NAMED)
+                    brief_list(names, NAMED)
                 );
-                let help = format!("delete it, and make it again with `acp-registry verify {} --closures`", folder.id);
+                let help = format!("make it again with `acp-registry verify {} --closures`", folder.id);
                 report.file(message).help(help);
             });
         }

@@ -7,7 +7,7 @@ use crate::finding::Level;
 use acp_registry_client::registry::Registry;
 use acp_registry_plan::closure::{NpmLock, PublishedClosure, file_name};
 use acp_registry_plan::manifest::{NpmSpec, PackageKind};
-use acp_registry_plan::text::quote;
+use acp_registry_plan::text::{printable, quote};
 
 pub(crate) static RULE: Rule = Rule {
     name: "closure/scripts",
@@ -53,9 +53,10 @@ fn check(registry: &Registry, options: &CheckOptions<'_>, report: &mut Reporter<
                     if approved.contains(&item) {
                         continue;
                     }
+                    // To be copied, so that nothing of it is left out.
                     let help = format!(
-                        "look at them, and add {} to `allow-scripts` below `[npm.{}]`",
-                        quote(&item),
+                        "look at them, and add `{}` to `allow-scripts` below `[npm.{}]`",
+                        printable(&item),
                         folder.id
                     );
                     let is_other = approved.iter().any(|one| one.split(' ').next() == Some(package.as_str()));
