@@ -14,6 +14,7 @@ use acp_registry::remote::bridge;
 use acp_registry::session::{self, AgentSpec, Session};
 use acp_registry::store::Version;
 use acp_registry::text::{printable, quote};
+use clap::ArgGroup;
 
 use crate::commands::elsewhere::{self, OnArgs, Wanted};
 use crate::flags::candidates;
@@ -27,6 +28,8 @@ use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 
 #[derive(Debug, clap::Args)]
+// An agent on a network is neither found nor installed nor confined here.
+#[command(group = ArgGroup::new("reach").arg("url").conflicts_with_all(["SessionArgs", "PackageArgs", "TermsArgs", "GrantArgs"]))]
 pub(crate) struct Args {
     /// The agent
     ///
@@ -49,7 +52,7 @@ pub(crate) struct Args {
     /// Start it only if its archive or package has this digest
     ///
     /// The SHA-256 of an archive, or the integrity of a package of npm, as `sha512-BASE64`.
-    #[arg(long, value_name = "DIGEST")]
+    #[arg(long, value_name = "DIGEST", conflicts_with = "url")]
     digest: Option<String>,
 
     /// Start the agent by this command

@@ -10,6 +10,7 @@ use acp_registry::host::process::{Environment, Isolation, LaunchSpec, hide_from_
 use acp_registry::ops::{self, install_to_run};
 use acp_registry::remote::{Secret, ServeOptions, serve};
 use acp_registry::session::{AgentSpec, Terms};
+use acp_registry::store::Version;
 use acp_registry::text::printable;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::unbounded_channel;
@@ -54,7 +55,7 @@ pub(crate) struct Args {
     place: SessionArgs,
 
     /// Serve this command instead: a program with its arguments
-    #[arg(last = true, value_name = "COMMAND", conflicts_with = "agent")]
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["agent", "SessionArgs", "PackageArgs"])]
     command: Vec<OsString>,
 }
 
@@ -116,15 +117,16 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
 }
 
-/// Installs the agent if it is not there, so that an error reaches who starts the server, and the first client does not wait.
+/// Installs the agent if it is not there as a whole, so that an error reaches who starts the server, and the first client does not wait.
 fn install(agent: &AgentSpec, args: &Args, global: &Global, ui: &Ui) -> Result<(), Failure> {
     let session = open(&args.place, args.packages, global)?;
-    if session.find_version(agent, None)?.is_some() {
+    let found = session.find_version(agent, None)?;
+    if found.as_ref().is_some_and(Version::is_whole) {
         return Ok(());
     }
     let progress = Progress::new(ui);
     let events = |event: ops::Event<'_>| progress.show(event);
-    let install = install_to_run(&session, agent, None, Terms::default(), None, &events);
+    let install = install_to_run(&session, agent, None, Terms::default(), found.as_ref(), &events);
     signals::run_with_threads(ui, 1, install)??;
     Ok(())
 }

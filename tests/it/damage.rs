@@ -109,6 +109,9 @@ fn a_damaged_version_is_repaired_as_it_was_and_stays_pinned() {
         let offline = people.run(&["run", "a", "--offline"]);
         let told = "error: a 1.0.0 is damaged, and repairing it needs the network (--offline)\n";
         assert!(offline.code == 3 && offline.stderr.starts_with(told), "{}", offline.stderr);
+        // It is not left to the first client to learn that.
+        let served = people.run(&["serve-agent", "a", "--offline"]);
+        assert!(served.code == 3 && served.stderr.starts_with(told), "{}", served.stderr);
         let run = people.run(&["run", "a"]);
         assert_eq!(run.stdout, "a-1.0.0 acp\n", "{}", run.stderr);
         assert!(run.stderr.starts_with("warning: a is damaged, and will be installed again\n"), "{}", run.stderr);

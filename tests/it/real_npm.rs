@@ -233,6 +233,8 @@ fn npm_installs_no_bytes_that_a_lock_file_does_not_prove() {
             people(&env, &["install", "--locked", "--lock", "x.lock", "--no-check", "--no-cache", "--json"]);
         let run = Run::of(command.env("ACP_REGISTRY_NPM", server.url("/")));
         assert!(run.code == code && run.stderr.contains(part), "{list} {} {}", run.code, run.stderr);
+        let help = "help: the package registry has other bytes than the list of packages: use another registry";
+        assert_eq!(run.stderr.contains(help), code == 4, "{}", run.stderr);
         let document: Value = serde_json::from_str(&run.stdout).unwrap();
         let expected = if code == 0 { json!("lock") } else { Value::Null };
         assert_eq!(document["verified"], expected, "{list} {document}");

@@ -274,6 +274,13 @@ fn a_token_is_asked_for_and_is_not_shown() {
         (&["run", "--url", "http://agents.example.com/"], "is refused"),
         (&["run", "a", "--url", "http://127.0.0.1:1/"], "--url names an agent"),
         (&["probe", "--url", "ws://10.0.0.1/"], "is refused"),
+        // Flags that would have no effect.
+        (&["run", "--url", "http://127.0.0.1:1/", "--offline"], "cannot be used with"),
+        (&["run", "--url", "http://127.0.0.1:1/", "--require", "attested"], "cannot be used with"),
+        (&["run", "--url", "http://127.0.0.1:1/", "--no-cache"], "cannot be used with"),
+        (&["run", "--url", "http://127.0.0.1:1/", "--digest", "x"], "cannot be used with"),
+        (&["serve-agent", "--index", "index.json", "--", "x"], "cannot be used with"),
+        (&["serve-agent", "--allow-build", "--", "x"], "cannot be used with"),
     ] {
         let run = env.run(arguments);
         assert!(run.code == 2 && run.stderr.contains(part), "{arguments:?}: {}", run.stderr);

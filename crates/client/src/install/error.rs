@@ -12,7 +12,7 @@ use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::manifest::SpecError;
 use acp_registry_plan::text::{escape, quote};
 
-use super::failure::{ToolFailure, longer, slow};
+use super::failure::{OTHER_BYTES, ToolFailure, longer, slow};
 use super::{DigestSource, HeldBack, InstallFailure, NotForPlatform, Shortfall};
 use crate::provenance;
 
@@ -290,6 +290,7 @@ impl Error {
             }
             Self::HeldBack(held) if held.until.is_some() => Some("wait until then, or change that setting".into()),
             Self::HeldBack(_) => Some("change that setting".into()),
+            Self::OtherBytes(_) => Some(OTHER_BYTES.into()),
             Self::Slow(limit) => Some(slow(*limit)),
             Self::NoDigest { .. } => Some("install it without `--require`".into()),
             Self::Provenance(error) => error.remedy(),

@@ -30,6 +30,10 @@ const NO_NETWORK: [&str; 9] = [
 const FULL: [&str; 5] =
     ["ENOSPC", "EDQUOT", "No space left on device", "no space left on device", "Disk quota exceeded"];
 
+/// What to do where bytes are not those of a list.
+pub(super) const OTHER_BYTES: &str =
+    "the package registry has other bytes than the list of packages: use another registry, or tell who made the list";
+
 /// What to do when an installation takes longer than this limit.
 pub(super) fn slow(limit: Duration) -> String {
     format!("run it again with `--install-timeout {}m`", longer(limit))
@@ -163,6 +167,9 @@ impl ToolFailure {
             && let Some(asked) = self.asked()
         {
             return Some(self.credentials(asked));
+        }
+        if self.is_of_integrity() {
+            return Some(OTHER_BYTES.into());
         }
         if !self.is_of_network() {
             return if self.is_garbled() || self.lacks_package() { self.other_registry() } else { None };
