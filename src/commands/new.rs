@@ -240,7 +240,9 @@ fn write_closures(
     let advisories = verifier::all_advisories((settings.config, settings.allowed), &registry, settings.use_cache, ui)?;
     let folder = registry.entries.iter().find(|folder| folder.id == args.id);
     let agents: Vec<_> = folder.and_then(|one| Some((one.id.as_str(), one.manifest.present()?))).into_iter().collect();
-    verifier::write_closures(&args.live, settings, (&registry, &advisories), &agents, ui)
+    let mut changes = verifier::make_closures(&args.live, settings, (&registry, &advisories), &agents, ui)?;
+    verifier::write_closures(&mut changes, &registry, ui);
+    Ok(changes)
 }
 
 /// The arguments that were given with `--args`.

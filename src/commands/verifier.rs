@@ -102,9 +102,8 @@ pub(crate) fn run(
     Ok(result)
 }
 
-/// Makes the closures of these agents that the registry lacks, and writes them into it. Says of each what it has, or why it was
-/// not written.
-pub(crate) fn write_closures(
+/// Makes the closures of these agents that the registry lacks.
+pub(crate) fn make_closures(
     args: &LiveArgs,
     settings: VerifierSettings<'_>,
     (registry, advisories): (&Registry, &Advisories),
@@ -124,13 +123,16 @@ pub(crate) fn write_closures(
         max_days_newer,
         temporary: &temporary(),
     };
-    let mut changes = signals::run(ui, maker.make(agents, false))?;
-    for change in &mut changes {
+    signals::run(ui, maker.make(agents, false))
+}
+
+/// Writes closures into the registry. Says of each what it has, or why it was not written.
+pub(crate) fn write_closures(changes: &mut [ClosureChange], registry: &Registry, ui: &Ui) {
+    for change in changes {
         change.write(registry);
         match &change.done {
             Ok(made) => ui.note(&format!("{} has {}", change.file, made.diff)),
             Err(error) => ui.warning(&format!("{} was not written: {error}", change.file)),
         }
     }
-    Ok(changes)
 }

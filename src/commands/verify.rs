@@ -6,17 +6,18 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use acp_registry::closures::ClosureChange;
 use acp_registry::duration;
 use acp_registry::examination::Demand;
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::install::Kind;
-use acp_registry::manifest::{Channel, Manifest};
+use acp_registry::manifest::Channel;
 use acp_registry::registry::Registry;
 use acp_registry::select::{AgentFilter, are_all_withdrawn, load_active};
 use acp_registry::text::{cell, plural, printable, prose, quote};
 use acp_registry::verify::{
-    Job, Merged, Nothing, Row, RowCounts, Selection, Shard, ShardFile, State, TaskVerdict, Verified, VerifyRequest,
-    lacks_package_managers, merge_files, sources_down,
+    Job, Merged, NewClosures, Nothing, Row, RowCounts, Selection, Shard, ShardFile, State, TaskVerdict, Verified,
+    VerifyRequest, lacks_package_managers, merge_files, sources_down,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -122,16 +123,11 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         .demand((examine.require, examine.timeout), args.no_probe, false)?
         .with_recipes(examine.recipes.clone());
     let registry = load_active(&global.registry_dir(), &config, &args.ids)?;
-    let (request, now) = (request(args, &demand), SystemTime::now());
+    let (mut request, now) = (request(args, &demand), SystemTime::now());
     if let (false, Some(out)) = (args.merge.is_empty(), &args.out) {
         return merge(args, out, &registry, &request.selection(&registry, now)?, ui);
     }
-    let mut job = Job::prepare(&registry, &request, now)?;
-    if let Some(error) = job.not_reused() {
-        ui.note(&format!("nothing is reused: {error}"));
-    }
     let advisories = verifier::all_advisories((&config, &allowed), &registry, !args.no_cache, ui)?;
-    job.refuse_malicious(&registry, &advisories);
     let settings = VerifierSettings {
         allowed: &allowed,
         config: &config,
@@ -139,6 +135,21 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         use_cache: !args.no_cache,
         demand: &demand,
     };
+    // What is tested is what people will get.
+    let mut lists = Vec::new();
+    if args.closures {
+        let selection = request.selection(&registry, now)?;
+        let is_selected = |id: &str| selection.ids.as_ref().is_none_or(|ids| ids.contains(id));
+        let folders = registry.entries.iter().filter(|folder| is_selected(&folder.id));
+        let agents: Vec<_> = folders.filter_map(|one| Some((one.id.as_str(), one.manifest.present()?))).collect();
+        lists = verifier::make_closures(&args.live, settings, (&registry, &advisories), &agents, ui)?;
+        request.closures = lists.iter().filter_map(ClosureChange::published).collect();
+    }
+    let mut job = Job::prepare(&registry, &request, now)?;
+    if let Some(error) = job.not_reused() {
+        ui.note(&format!("nothing is reused: {error}"));
+    }
+    job.refuse_malicious(&registry, &advisories);
     let finished = steps(job.tasks().len(), ui);
     let Verified { rows, unwritten, nothing } = verifier::run(&args.live, settings, job, &finished, ui)?;
     let nothing = nothing.map(|nothing| match nothing {
@@ -146,9 +157,11 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         other => other,
     });
 
-    let agents = if args.closures { passed(&registry, &rows) } else { Vec::new() };
-    let lists = verifier::write_closures(&args.live, settings, (&registry, &advisories), &agents, ui)?;
-    let unlisted = lists.iter().filter(|list| list.done.is_err()).count();
+    let passed = passed(&rows);
+    lists.retain(|list| passed.contains(list.id.as_str()));
+    verifier::write_closures(&mut lists, &registry, ui);
+    let mut unlisted = lists.iter().filter_map(|list| Some((&list.file, list.done.as_ref().err()?)));
+    let (unlisted_failure, more) = (unlisted.next(), unlisted.count());
     let duration = started.elapsed();
     let examinees = || {
         let prefix = prefix(&registry.root);
@@ -160,10 +173,11 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let of = format!("{findings} of {}", plural(rows.len(), "distribution"));
         let failure = || Failure::findings(format!("{of} did not pass")).help("see `message` of each result");
         let unlisted_failure = || {
-            let of = format!("{unlisted} of {}", plural(lists.len(), "list"));
-            Failure::findings(format!("{of} of packages could not be made")).help("see the warnings")
+            let (file, error) = unlisted_failure?;
+            let others = if more > 0 { format!("; {more} more were not written") } else { String::new() };
+            Some(Failure::findings(format!("{file} was not written: {error}{others}")))
         };
-        (findings > 0).then(failure).or_else(|| (unlisted > 0).then(unlisted_failure))
+        (findings > 0).then(failure).or_else(unlisted_failure)
     });
     files.write(ui, &mut |format, look| match (format, &nothing) {
         (Format::Json, _) => verify_document(&rows, duration).failed(failure.clone()).to_text(),
@@ -183,16 +197,14 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         }
         return Ok(Exit::Unable);
     }
-    Ok(if findings + unlisted > 0 { Exit::Findings } else { Exit::Success })
+    Ok(if failure.is_some() { Exit::Findings } else { Exit::Success })
 }
 
 /// The agents that passed in their stable version: those whose closures are written.
-fn passed<'a>(registry: &'a Registry, rows: &[Row]) -> Vec<(&'a str, &'a Manifest)> {
+fn passed(rows: &[Row]) -> BTreeSet<String> {
     let stable = || rows.iter().filter(|row| row.channel == Channel::Stable);
     let is_failed = |id: &str| stable().any(|row| row.id == id && row.is_finding());
-    let ids: BTreeSet<&str> = stable().map(|row| row.id.as_str()).filter(|id| !is_failed(id)).collect();
-    let folders = registry.entries.iter().filter(|folder| ids.contains(folder.id.as_str()));
-    folders.filter_map(|one| Some((one.id.as_str(), one.manifest.present()?))).collect()
+    stable().map(|row| row.id.clone()).filter(|id| !is_failed(id)).collect()
 }
 
 /// Why agents were not checked, if the cause is this machine or its network.
@@ -218,6 +230,7 @@ fn request(args: &Args, demand: &Demand) -> VerifyRequest {
         reuse_max_age: args.reuse_max_age,
         demand: demand.clone(),
         out: args.out.clone(),
+        closures: NewClosures::new(),
         keep: args.keep_sandboxes.clone(),
     }
 }

@@ -106,6 +106,7 @@ impl LiveArgs {
             demand: demand.clone(),
             allow_build: self.allow_build,
             builders: config.builders(),
+            approved_scripts: config.approved_scripts(),
         };
         Ok(Verifier::new(machine, options))
     }

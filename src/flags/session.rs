@@ -256,7 +256,7 @@ pub(crate) fn open(args: &SessionArgs, packages: PackageArgs, global: &Global) -
         // A configuration that cannot be read allows nothing.
         let config = Config::read_in(registry).unwrap_or_default();
         options.builders = config.builders();
-        options.approved_scripts = config.npm.into_iter().map(|(id, npm)| (id, npm.allow_scripts)).collect();
+        options.approved_scripts = config.approved_scripts();
     }
     options.install_timeout = packages.install_timeout;
     options.launcher = isolation::launcher();

@@ -125,8 +125,8 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "gate",
         "verify",
         &[
-            "advisories", "archive", "digest", "examination", "handshake", "install", "json", "manifest", "http",
-            "registry", "failure", "select", "host", "text", "timestamp", "sources",
+            "advisories", "archive", "closure", "digest", "examination", "handshake", "install", "json", "manifest",
+            "http", "registry", "failure", "select", "host", "text", "timestamp", "sources",
         ],
     ),
     (

@@ -30,6 +30,9 @@ case "$words" in
   *own@9.9.9*) exit 9 ;;
   *"--package-lock-only "*) cp "$here/list" "$prefix/package-lock.json"; exit ;;
   install*) ;;
+  ci*) cp "$prefix/package-lock.json" "$here/given" ;;
+  rebuild*) exit ;;
+  config\ list*) cat "$here/config" 2>/dev/null; exit ;;
   *) exit 9 ;;
 esac
 mkdir -p "$prefix/node_modules/own"
@@ -483,6 +486,13 @@ fn verify_has_npm_list_the_packages_of_agents_that_pass() {
     let mut expected: Value = serde_json::from_str(&first).unwrap();
     expected["packages"]["node_modules/own"]["size"] = json!(archive().len());
     assert_eq!(serde_json::from_str::<Value>(&people.env.read("r/own/package-lock.json")).unwrap(), expected);
+    // What was tested is what the list has, now and later.
+    let given = || serde_json::from_str::<Value>(&people.env.read("bin/given")).unwrap();
+    assert_eq!(given(), expected);
+    fs::remove_file(people.env.path("bin/given")).unwrap();
+    let mut command = people.env.command(&["--registry-dir", "r", "verify", "own", "--no-cache"]);
+    assert_eq!(with_npm(&people, &mut command).code, 0);
+    assert_eq!(given(), expected);
     // One that lacks a package is made again.
     let lacking = first.replace(
         "\"version\":\"1.0.0\",\"integrity\"",
@@ -517,7 +527,8 @@ fn verify_has_npm_list_the_packages_of_agents_that_pass() {
     let mut command =
         people.env.command(&["--registry-dir", "r", "verify", "own", "--closures", "--no-cache", "--json"]);
     let document: Value = serde_json::from_str(&with_npm(&people, &mut command).stdout).unwrap();
-    assert_eq!(document["error"]["message"], "1 of 1 list of packages could not be made", "{document}");
+    let message = document["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.starts_with("own/package-lock.json was not written: it cannot be read"), "{document}");
     people.env.write("bin/list", &first);
     let run = verify();
     assert!(
@@ -532,6 +543,16 @@ fn verify_has_npm_list_the_packages_of_agents_that_pass() {
     std::os::unix::fs::symlink(people.env.path("elsewhere"), people.env.path("r/own/package-lock.json")).unwrap();
     let run = verify();
     assert!(run.code == 1 && people.env.read("elsewhere") == "mine", "{}", run.stderr);
+    fs::remove_file(people.env.path("r/own/package-lock.json")).unwrap();
+    assert!(
+        std::process::Command::new("mkfifo")
+            .arg(people.env.path("r/own/package-lock.json"))
+            .status()
+            .unwrap()
+            .success()
+    );
+    let run = verify();
+    assert!(run.code == 1 && run.stderr.contains("package-lock.json: is no file: remove it"), "{}", run.stderr);
 }
 
 #[test]
@@ -568,7 +589,7 @@ fn bump_has_the_list_of_a_new_version_made_and_says_what_is_new() {
     let times = json!({ "2.0.0": "2026-02-02T23:00:00Z" });
     people.serve("/npm/s", json!({ "name": "s", "versions": { "2.0.0": {} }, "time": times }).to_string());
     let run = bump();
-    let note = "own/package-lock.json has 2 packages, 1.0 KiB for all platforms (+1.0 KiB); gone: own@1.0.0; new install scripts of s@2.0.0";
+    let note = "own/package-lock.json has 2 packages, 1.0 KiB for all platforms (+1.0 KiB); new: own@1.1.0, s@2.0.0; gone: own@1.0.0; new install scripts of s@2.0.0";
     assert!(run.stderr.contains(note), "{}", run.stderr);
     let mut expected: Value = serde_json::from_str(&new).unwrap();
     for (name, day, size) in [("own", "2026-02-01", 1000), ("s", "2026-02-02", 34)] {
@@ -591,6 +612,22 @@ fn bump_has_the_list_of_a_new_version_made_and_says_what_is_new() {
     assert!(run.code == 1 && run.stdout.contains(problem), "{}", run.stdout);
     people.env.write("r/registry.toml", "[closures]\nmax-days-newer = 4\n");
     assert_eq!(validate(&newer).code, 0);
+    // A setting of the person that allows less is left to npm, and one that allows more is not.
+    for (setting, is_own) in [("2026-02-01T12:00:00.000Z", true), ("2026-02-03T00:00:00.000Z", false)] {
+        fs::remove_file(people.env.path("bin/called")).unwrap();
+        people.env.write("bin/config", json!({ "before": setting, "min-release-age": null }).to_string());
+        people.env.write("r/registry.toml", "");
+        registry(&people.env, Some(&before.to_string()));
+        bump();
+        assert_eq!(!called(&people).contains("--before="), is_own, "{}", called(&people));
+    }
+    // A host that does not say how large archives are does not keep the list from being made.
+    let elsewhere = (302, vec![("Location", "http://10.0.0.1/".to_owned())], Vec::new());
+    people.answer("/npm/own/-/own-1.1.0.tgz", elsewhere);
+    registry(&people.env, Some(&before.to_string()));
+    let run = bump();
+    assert!(run.stderr.contains("own/package-lock.json has 2 packages; new: own@1.1.0, s@2.0.0; gone"), "{}", run.stderr);
+    people.env.write("r/registry.toml", "[closures]\nmax-days-newer = 4\n");
     let run = validate(&written.replace("2026-02-02", "2026-2-5"));
     assert!(run.code == 1 && run.stdout.contains("is not a day such as"), "{}", run.stdout);
     // What cannot be made is said, and the list of the version before is an error from then on.
@@ -600,6 +637,9 @@ fn bump_has_the_list_of_a_new_version_made_and_says_what_is_new() {
     let warning =
         "own/package-lock.json still has the packages of the version before: it was not made anew: it cannot be read";
     assert!(run.stderr.contains(warning), "{}", run.stderr);
+    let limit =
+        "nothing that was published after 2026-02-05T23:59:59Z counts, unless `max-days-newer` below `[closures]`";
+    assert!(run.stderr.contains(limit), "{}", run.stderr);
     let run = people.env.run(&["--registry-dir", "r", "validate"]);
     assert!(run.code == 1 && run.stdout.contains("closure/unusable"), "{}", run.stdout);
 }
@@ -667,15 +707,16 @@ fn a_checkout_is_installed_with_its_lists_and_what_it_approves() {
     assert!(!called(&people).contains("install") && !called(&people).contains("rebuild"), "{}", called(&people));
     let kept = Path::new(installed["install_dir"].as_str().unwrap()).join("files/package-lock.json");
     assert_eq!(fs::read_to_string(kept).unwrap(), list);
-    // The stand-in cannot run them.
     people.env.write("r/registry.toml", format!("[npm.own]\nallow-scripts = [\"native@2.0.0 {integrity}\"]\n"));
     let mut command = people.command(&["install", "own", "--no-check", "--index"]);
     let command = command.arg(people.env.path("r")).env("ACP_REGISTRY_ROOT", people.env.path("two"));
     let run = with_npm(&people, command);
-    assert!(run.code == 3 && called(&people).contains("rebuild"), "{} {}", run.stderr, called(&people));
-    // Other tools may have left one that is of another version: a published tree would not have it.
+    assert!(run.code == 0 && called(&people).contains("rebuild"), "{} {}", run.stderr, called(&people));
+    // Other packages are not taken instead.
     people.env.write("r/own/package-lock.json", list.replace("\"version\":\"1.0.0\"", "\"version\":\"0.9.0\""));
-    assert_eq!(install("three")["verified"], "none");
+    let mut command = people.command(&["install", "own", "--no-check", "--index"]);
+    let run = with_npm(&people, command.arg(people.env.path("r")).env("ACP_REGISTRY_ROOT", people.env.path("three")));
+    assert!(run.code == 3 && run.stderr.contains("own/package-lock.json cannot be used: "), "{}", run.stderr);
 }
 
 /// A machine with these of the stand-ins for npm and Node.js, and no other programs.
@@ -729,6 +770,16 @@ fn an_agent_whose_packages_are_listed_is_installed_without_npm_and_without_node(
         let why = format!("node is not in PATH, and is needed: {why}\n");
         assert!(run.code == 3 && run.stderr.contains(&why), "{}", run.stderr);
     }
+    let run = command(&["install", "own", "--offline", "--json", "--index", index.to_str().unwrap()], &registry);
+    assert_eq!((run.code, &parse(&run)["error"]["code"]), (3, &json!("offline")), "{}", run.stderr);
+    // What is there already needs no npm.
+    let mut with_scripts = people.command(&["install", "own", "--no-check", "--index", index.to_str().unwrap()]);
+    let root = ("ACP_REGISTRY_ROOT", people.env.path("scripted").display().to_string());
+    assert_eq!(with_npm(&people, with_scripts.env(root.0, &root.1)).code, 0);
+    fs::remove_file(people.env.path("bin/called")).unwrap();
+    let arguments = ["install", "own", "--no-check", "--index", index.to_str().unwrap()];
+    let run = command(&arguments, &[registry[0].clone(), root]);
+    assert!(run.code == 0 && run.stdout.contains("is installed"), "{} {}", run.stdout, run.stderr);
     let ignored = setting("npm_config_ignore_scripts", "true");
     let arguments = ["install", "own", "--dry-run", "--index", index.to_str().unwrap()];
     assert_eq!(command(&arguments, &ignored).code, 0);

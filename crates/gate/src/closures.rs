@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use acp_registry_client::install::{Error as InstallError, Installer, Source};
@@ -60,6 +61,16 @@ pub enum ClosureError {
     /// The registry of packages does not say when they were published.
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// It was not made of packages until this time.
+    #[error(
+        "{error}; nothing that was published after {last} counts, unless `max-days-newer` below `[closures]` in registry.toml allows it"
+    )]
+    Dated {
+        /// Why not.
+        error: Box<Self>,
+        /// The last second of a publication.
+        last: Timestamp,
+    },
     /// uv names no Python, for which the list would be.
     #[error("uv finds no Python: install one with `uv python install`")]
     NoPython,
@@ -73,6 +84,10 @@ pub enum ClosureError {
 pub struct ClosureChange {
     /// The agent.
     pub id: String,
+    /// The kind of package.
+    pub kind: PackageKind,
+    /// The package, as the manifest names it.
+    pub package: String,
     /// The file, relative to the registry.
     pub file: String,
     /// What was made, or why it was not.
@@ -107,7 +122,7 @@ impl fmt::Display for ClosureDiff {
             _ => {}
         }
         // Of the first list, all are new.
-        if self.added.len() < self.count {
+        if self.added.len() < self.count || !self.removed.is_empty() {
             f.write_str(&list("new:", &self.added))?;
         }
         write!(f, "{}{}", list("gone:", &self.removed), list("new install scripts of", &self.new_scripts))
@@ -175,7 +190,8 @@ impl ClosureMaker<'_> {
                     let diff = ClosureDiff::new(kind, &String::from_utf8_lossy(&before), &text);
                     MadeClosure { text, diff }
                 });
-                changes.push(ClosureChange { id: (*id).to_owned(), file, done });
+                let (id, package) = ((*id).to_owned(), package.package.clone());
+                changes.push(ClosureChange { id, kind, package, file, done });
             }
         }
         changes
@@ -193,11 +209,30 @@ impl ClosureMaker<'_> {
 
     async fn make_one(&self, kind: PackageKind, source: &Source) -> Result<String, ClosureError> {
         let Self { installer, temporary, .. } = self;
-        let (python, before) = match kind {
-            PackageKind::Npx => (None, self.last_second(source.name()).await?),
-            PackageKind::Uvx => (Some(find_python(installer, temporary).ok_or(ClosureError::NoPython)?), None),
-        };
-        let closure = installer.closure(source, python.as_deref(), before, temporary).await;
+        if kind == PackageKind::Npx {
+            let last = self.last_second(source.name()).await?;
+            // A setting of the person that allows less is left to npm.
+            let own = if last.is_some() { installer.npm_cutoff(temporary).await } else { None };
+            let last = last.filter(|last| own.is_none_or(|own| *last < own));
+            let made = self.make_from(kind, source, None, last).await;
+            return made.map_err(|error| match last {
+                Some(last) => ClosureError::Dated { error: Box::new(error), last },
+                None => error,
+            });
+        }
+        let python = find_python(installer, temporary).ok_or(ClosureError::NoPython)?;
+        self.make_from(kind, source, Some(python), None).await
+    }
+
+    /// Makes a closure for a version of Python, or of npm packages that were published until `before`.
+    async fn make_from(
+        &self,
+        kind: PackageKind,
+        source: &Source,
+        python: Option<String>,
+        before: Option<Timestamp>,
+    ) -> Result<String, ClosureError> {
+        let closure = self.installer.closure(source, python.as_deref(), before, self.temporary).await;
         let Some(closure) = closure.map_err(|error| ClosureError::Install(Box::new(error)))? else {
             return Ok(String::new());
         };
@@ -240,11 +275,16 @@ impl ClosureMaker<'_> {
         let archives = lock.packages.iter().filter(|(_, package)| package.integrity.is_some());
         let archives: BTreeSet<_> =
             archives.filter_map(|(path, package)| Some((package.name(path), package.version.as_deref()?))).collect();
+        // A host that refuses to say them once is not asked again: they are of no use to the installation.
+        let says_sizes = &AtomicBool::new(true);
         let ask = |(name, version)| async move {
             let packument = npm.packument_in_full(self.client, name).await?;
             let published = packument.and_then(|packument| packument.published(version));
-            let size = match npm.tarball(name, version) {
-                Some(url) => self.client.size_at_source(&url).await?,
+            let size = match npm.tarball(name, version).filter(|_| says_sizes.load(Ordering::Relaxed)) {
+                Some(url) => self.client.size_at_source(&url).await.unwrap_or_else(|_| {
+                    says_sizes.store(false, Ordering::Relaxed);
+                    None
+                }),
                 None => None,
             };
             Ok(((name, version), ArchiveFacts { published, size }))
@@ -277,6 +317,12 @@ fn with_facts(list: &str, lock: &NpmLock, facts: &BTreeMap<(&str, &str), Archive
 }
 
 impl ClosureChange {
+    /// The new closure, with the agent and the kind of package.
+    pub fn published(&self) -> Option<((String, PackageKind), PublishedClosure)> {
+        let closure = PublishedClosure::new(self.kind, &self.package, &self.done.as_ref().ok()?.text).ok()?;
+        Some(((self.id.clone(), self.kind), closure))
+    }
+
     /// Asks for a review of the update that the closure belongs to, if it was not made, or if more packages have install scripts.
     pub fn review(&self, bumped: &mut [Bumped]) {
         let reason = match &self.done {
@@ -294,8 +340,10 @@ impl ClosureChange {
     pub fn write(&mut self, registry: &Registry) {
         let Ok(made) = &self.done else { return };
         let path = registry.root.join(&self.file);
-        let written = if path.is_symlink() {
-            Err(PathError::at(&path)(io::Error::other("is a link, which is not followed")))
+        // A link would be followed, and a FIFO waited for.
+        let is_other = path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file());
+        let written = if is_other {
+            Err(PathError::at(&path)(io::Error::other("is no file: remove it")))
         } else {
             write_atomic(&path, made.text.as_bytes())
         };

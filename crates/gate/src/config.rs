@@ -338,6 +338,11 @@ impl Config {
         self.uv.iter().filter(|(_, uv)| uv.allow_build).map(|(id, _)| id.clone()).collect()
     }
 
+    /// The install scripts of dependencies that are approved, by agent.
+    pub fn approved_scripts(&self) -> BTreeMap<String, Vec<String>> {
+        self.npm.iter().map(|(id, npm)| (id.clone(), npm.allow_scripts.clone())).collect()
+    }
+
     /// The published views: those of the configuration, or `registry.json` alone if there are none.
     pub fn views(&self) -> Vec<View> {
         if self.views.is_empty() { vec![View::named(INDEX)] } else { self.views.clone() }

@@ -26,6 +26,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::closure::PublishedClosure;
 use crate::digest::Sha256;
 use crate::failure::{Code, Failure};
 use crate::manifest::{
@@ -464,6 +465,15 @@ pub struct Expected {
     pub is_published: bool,
     /// The dependencies of an npm package whose install scripts may run, as `name@1.0.0 sha512-…`; `None` leaves it to npm.
     pub allow_scripts: Option<Vec<String>>,
+}
+
+impl From<PublishedClosure> for Expected {
+    fn from(closure: PublishedClosure) -> Self {
+        // Only a list for uv names one.
+        let python = closure.python().map(ToOwned::to_owned);
+        let PublishedClosure { packages, allow_scripts, .. } = closure;
+        Self { packages: Some(packages), python, is_published: true, allow_scripts, ..Self::default() }
+    }
 }
 
 /// Node.js, and npm with it.

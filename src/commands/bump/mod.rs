@@ -175,13 +175,20 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     progress.clear();
     let mut results = looked?;
     let mut notes = Notes::new();
+    let writes = args.apply || args.propose.pull_requests;
+    let mut closures = if writes || args.verify {
+        new_closures(args, (&registry, &advisories), &results, (&bumper, &allowed), ui)?
+    } else {
+        Vec::new()
+    };
     if args.verify {
         let level = args.level.map(|name| name.level(false)).transpose()?;
         let demand = Demand::new(level, None).with_recipes(config.examine.recipes.clone());
         let use_cache = !args.no_cache;
         let settings =
             VerifierSettings { allowed: &allowed, config: &config, probes: true, use_cache, demand: &demand };
-        let mut starts = session.starts(&results, &demand);
+        let new = closures.iter().filter_map(ClosureChange::published).collect();
+        let mut starts = session.starts(&results, &demand, &new);
         let tasks = std::mem::take(&mut starts.tasks);
         let rows = verifier::run(&args.live, settings, tasks.into(), &|_| (), ui)?.rows;
         for Passed { row, before, compared } in starts.judge(&mut results, rows) {
@@ -190,11 +197,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             notes.entry((row.id, row.channel)).or_default().push_str(&text);
         }
     }
-    let closures = if args.apply || args.propose.pull_requests {
-        new_closures(args, (&registry, &advisories), &mut results, (&bumper, &allowed), ui)?
-    } else {
-        Vec::new()
-    };
+    finish_closures(&mut closures, &registry, &mut results, (args.apply, writes), ui);
     let finished = session.end(results, now)?;
     let proposals = if args.propose.pull_requests {
         propose::run(&args.propose, &registry, &finished.bumped, (&notes, &closures), &client, &sources.github)?
@@ -239,12 +242,11 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     })
 }
 
-/// Has the package managers list what the new versions need, of agents whose lists the registry keeps. With `--apply`, the lists
-/// are written.
+/// Has the package managers list what the new versions need, of agents whose lists the registry keeps.
 fn new_closures(
     args: &Args,
     (registry, advisories): (&Registry, &Advisories),
-    results: &mut [Bumped],
+    results: &[Bumped],
     (bumper, allowed): (&Bumper<'_>, &AllowedHosts),
     ui: &Ui,
 ) -> Result<Vec<ClosureChange>, Failure> {
@@ -268,12 +270,27 @@ fn new_closures(
         max_days_newer,
         temporary: &temporary(),
     };
-    let mut changes = signals::run(ui, maker.make(&agents, true))?;
-    for change in &mut changes {
-        if args.apply {
+    signals::run(ui, maker.make(&agents, true))
+}
+
+/// Keeps the lists of agents that are updated, writes them with `--apply`, and says what they have if they are written or proposed.
+fn finish_closures(
+    closures: &mut Vec<ClosureChange>,
+    registry: &Registry,
+    results: &mut [Bumped],
+    (applies, is_said): (bool, bool),
+    ui: &Ui,
+) {
+    let updated: BTreeSet<String> = updated_manifests(registry, results).into_iter().map(|(id, _)| id).collect();
+    closures.retain(|change| updated.contains(&change.id));
+    for change in closures {
+        if applies {
             change.write(registry);
         }
         change.review(results);
+        if !is_said {
+            continue;
+        }
         match &change.done {
             Ok(made) => ui.note(&format!("{} has {}", change.file, made.diff)),
             Err(error) => {
@@ -284,7 +301,6 @@ fn new_closures(
             }
         }
     }
-    Ok(changes)
 }
 
 /// Refuses to start agents while a token is set. Without a sandbox, an agent may be able to read the environment of other

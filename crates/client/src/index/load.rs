@@ -13,13 +13,14 @@ use super::copies::{Copies, Copy, describe_copy};
 use super::place::{IndexLocation, LoadOptions, WrongPlace};
 use super::proof::{Need, learn_proof};
 use super::trust::{StatementProof, TrustError};
-use crate::registry::{LoadError, Registry};
+use crate::registry::{ClosureProblem, LoadError, Registry};
 use acp_registry_archive::{self as archive, Lookalike};
 use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_http::{Client, FetchError, Problem, Validators, shown};
-use acp_registry_plan::closure::Closures;
+use acp_registry_plan::closure::{Closures, file_name};
 use acp_registry_plan::index::{FormError, INDEX, INDEX_LIMIT, Index, IndexSource};
 use acp_registry_plan::statement::{Signed, is_marked};
+use acp_registry_plan::text::escape;
 
 /// An index, with a warning if it may be old.
 #[derive(Debug)]
@@ -77,6 +78,16 @@ pub enum Error {
         /// Why not: a verb and a cause.
         why: String,
     },
+    /// The list of packages beside the manifest of a checkout cannot be used.
+    #[error("{id}/{file} cannot be used: {problem}")]
+    Closure {
+        /// The agent.
+        id: String,
+        /// The file.
+        file: &'static str,
+        /// Why not.
+        problem: ClosureProblem,
+    },
     /// Requests are forbidden, and there is no copy.
     #[error("there is no copy of {0} from an earlier run")]
     Offline(String),
@@ -107,6 +118,9 @@ impl Error {
             Self::Packages { .. } => Some(
                 "run it again in some minutes; if that does not help, ask the maintainers of the registry".to_owned(),
             ),
+            Self::Closure { id, .. } => {
+                Some(format!("remove it, and make it again with `acp-registry verify {} --closures`", escape(id)))
+            }
             Self::Offline(_) => Some("leave out --offline once".to_owned()),
             Self::Client(problem) => problem.remedy(),
             Self::Trust(error) => Some(error.remedy().to_owned()),
@@ -265,23 +279,25 @@ fn parse_bytes(bytes: Vec<u8>, place: &str) -> Result<Index, Error> {
     })
 }
 
-/// The closures of an agent beside its manifest, where the index is a checkout that has some. As in a published tree, those that
-/// cannot be used are missing. Which install scripts are approved is not known.
-#[must_use]
-pub fn closures_in_checkout(place: &IndexLocation, id: &str) -> Option<Closures> {
-    let IndexLocation::Path(path) = place else { return None };
+/// The closures of an agent beside its manifest, where the index is a checkout that has some. Which install scripts are approved
+/// is not known.
+///
+/// # Errors
+/// [`Error::Closure`] if one cannot be used: other packages, and scripts that are not approved, are not taken instead.
+pub fn closures_in_checkout(place: &IndexLocation, id: &str) -> Result<Option<Closures>, Error> {
+    let IndexLocation::Path(path) = place else { return Ok(None) };
     if !path.is_dir() || path.join(INDEX).is_file() {
-        return None;
+        return Ok(None);
     }
-    let registry = Registry::load(path).ok()?;
-    let manifest = registry.entries.iter().find(|entry| entry.id == id)?.manifest.present()?;
+    let registry = Registry::load(path)?;
+    let entry = registry.entries.iter().find(|entry| entry.id == id);
+    let Some(manifest) = entry.and_then(|entry| entry.manifest.present()) else { return Ok(None) };
     let mut closures = Closures::new(id);
     for (kind, closure) in registry.closures(id, manifest) {
-        if let Ok(closure) = closure {
-            closures.insert(kind, closure);
-        }
+        let unusable = |problem| Error::Closure { id: id.to_owned(), file: file_name(kind), problem };
+        closures.insert(kind, closure.map_err(unusable)?);
     }
-    (closures.npx.is_some() || closures.uvx.is_some()).then_some(closures)
+    Ok((closures.npx.is_some() || closures.uvx.is_some()).then_some(closures))
 }
 
 async fn from_path(path: &Path, proof: Option<&StatementProof>) -> Result<Index, Error> {

@@ -8,6 +8,7 @@ use acp_registry_host::fs::{PathError, open_file, read_bounded, resolve_below};
 use acp_registry_host::process::is_executable;
 use acp_registry_plan::manifest::{NpmSpec, Package, Pin};
 use acp_registry_plan::text::{printable, quote};
+use acp_registry_plan::timestamp::Timestamp;
 use acp_registry_sources::npm::{Bin, commands, file_of_command};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -279,6 +280,9 @@ pub(super) async fn refuse_npm(installer: &Installer, package: &Package, expecte
         Ok(()) => Ok(()),
         Err(stop) => {
             let why = printable(&stop.to_string()).into_owned();
+            if installer.is_offline {
+                return Err(Error::Offline(why));
+            }
             find(installer, "node", Some(&why)).and_then(|_| find(installer, "npm", Some(&why))).map(|_| ())
         }
     }
@@ -366,6 +370,21 @@ async fn ignores_scripts(installer: &Installer, npm: &Tool<'_>) -> Option<bool> 
 }
 
 impl Installer {
+    /// Until when a version must have been published for npm to take it, if its configuration says so (`before`,
+    /// `min-release-age`). Temporary files are made below `temporary`.
+    pub async fn npm_cutoff(&self, temporary: &Path) -> Option<Timestamp> {
+        let program = find(self, "npm", None).ok()?;
+        let expected = Expected::default();
+        let work =
+            InstallJob { installer: self, expected: &expected, directory: temporary, temporary, progress: &|_| () };
+        let npm = Tool::new(&work, "npm", program, self.npm_environment(None), None);
+        let listed = npm.run(["config", "list", "--json", "--no-update-notifier"]).await.ok()?;
+        let settings: Value = serde_json::from_str(&listed.stdout).ok()?;
+        let before = settings["before"].as_str().and_then(|time| time.parse::<Timestamp>().ok());
+        let age = settings["min-release-age"].as_f64().and_then(|days| later(Timestamp::now(), -days * DAY));
+        before.into_iter().chain(age).min()
+    }
+
     /// Whether npm would run install scripts now, as far as its configuration goes. Temporary files are made below
     /// `temporary`.
     pub(crate) async fn runs_scripts(&self, temporary: &Path) -> bool {

@@ -161,7 +161,7 @@ impl Session {
             return Ok(plan);
         }
         if let Some(closure) = self.published_closure(&plan.id, plan.origin, kind, &package.package).await? {
-            plan.expected = Expected { sha256: plan.expected.sha256, ..expected(closure, kind) };
+            plan.expected = Expected { sha256: plan.expected.sha256, ..closure.into() };
         }
         Ok(plan)
     }
@@ -182,11 +182,15 @@ impl Session {
         let Some(closure) = self.published_closure(&wanted.id, offer.origin, kind, &npx.package).await? else {
             return Err(missing.into());
         };
-        let expected = expected(closure, kind);
-        let refused = self.installer(None)?.refuse_npm(npx, &expected).await;
-        refused.map_err(|error| store::Error::Install { id: wanted.id.to_string(), error })?;
-        offer.expected.push((Kind::Npx.as_str().to_owned(), expected));
-        Ok(resolve(&[offer], wanted, host)?)
+        let expected = Expected::from(closure);
+        offer.expected.push((Kind::Npx.as_str().to_owned(), expected.clone()));
+        let plan = resolve(std::slice::from_ref(&offer), wanted, host)?;
+        // What is there needs nothing more.
+        if !self.store.installed(&plan)?.is_some_and(|there| there.is_intact()) {
+            let refused = self.installer(None)?.refuse_npm(npx, &expected).await;
+            refused.map_err(|error| store::Error::Install { id: wanted.id.to_string(), error })?;
+        }
+        Ok(plan)
     }
 
     /// Refuses a package for another platform, since package managers install for their own.
@@ -286,13 +290,6 @@ impl Session {
         let shortfall = version.receipt.interpreter.as_ref().and_then(Interpreter::shortfall);
         Ok(Some(Liveness { answers, problem, shortfall }))
     }
-}
-
-/// What is known of the bytes of a package whose closure the registry publishes.
-fn expected(closure: PublishedClosure, kind: PackageKind) -> Expected {
-    let python = closure.python().filter(|_| kind == PackageKind::Uvx).map(ToOwned::to_owned);
-    let PublishedClosure { packages, allow_scripts, .. } = closure;
-    Expected { packages: Some(packages), python, is_published: true, allow_scripts, ..Expected::default() }
 }
 
 /// Whether a version that is there has the proof that is asked for.

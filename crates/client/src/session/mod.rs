@@ -160,7 +160,7 @@ impl Session {
 
     /// The closures that the registry publishes of an agent.
     async fn load_closures(&self, id: &str) -> Result<Option<Closures>, index::Error> {
-        if let Some(mut closures) = index::closures_in_checkout(&self.options.index, id) {
+        if let Some(mut closures) = index::closures_in_checkout(&self.options.index, id)? {
             if let Some(npx) = &mut closures.npx {
                 npx.allow_scripts = Some(self.options.approved_scripts.get(id).cloned().unwrap_or_default());
             }

@@ -17,7 +17,7 @@ use super::{BumpRun, Bumped, Bumper, ChannelOutcome, Error, ErrorKind, VersionUp
 use crate::check::{CheckOptions, Selection as CheckSelection, check};
 use crate::finding::{Finding, Level};
 use crate::survey::{Scope, Surveyor};
-use crate::verify::{Row, Selection, Snapshot, Task, TaskVerdict, plan};
+use crate::verify::{NewClosures, Row, Selection, Snapshot, Task, TaskVerdict, plan};
 
 /// The tasks that start newer versions, and what is known of earlier ones.
 #[derive(Debug)]
@@ -39,9 +39,9 @@ pub struct Passed {
 }
 
 impl BumpRun<'_> {
-    /// The tasks that start the updated agents. If `demand` asks for an examination, there are also tasks for the versions
+    /// The tasks that start the updated agents, with their new closures. If `demand` asks for an examination, there are also tasks for the versions
     /// before, except for those that `capabilities.json` in the registry has an examination of.
-    pub fn starts(&self, bumped: &[Bumped], demand: &Demand) -> Starts {
+    pub fn starts(&self, bumped: &[Bumped], demand: &Demand, closures: &NewClosures) -> Starts {
         let earlier = Snapshot::read_from(self.registry).ok().flatten();
         let mut tasks = Vec::new();
         for one in bumped {
@@ -50,14 +50,14 @@ impl BumpRun<'_> {
                 continue;
             }
             let text = self.registry.text(&format!("{}/agent.json", one.id)).unwrap_or_default();
-            let after = self.tasks(one, apply(text, &edits));
+            let after = self.tasks(one, apply(text, &edits), closures);
             if demand.is_any() {
                 let is_unknown = |before: &Task| {
                     let record = known(earlier.as_ref(), before);
                     let is_paired = after.iter().any(|after| after.kind == before.kind);
                     is_paired && record.is_none_or(|record| record.level < demand.level())
                 };
-                tasks.extend(self.tasks(one, text.to_owned()).into_iter().filter(is_unknown));
+                tasks.extend(self.tasks(one, text.to_owned(), &NewClosures::new()).into_iter().filter(is_unknown));
             }
             tasks.extend(after);
         }
@@ -65,11 +65,12 @@ impl BumpRun<'_> {
     }
 
     /// The tasks of the updated channel, for this text of the manifest.
-    fn tasks(&self, one: &Bumped, text: String) -> Vec<Task> {
+    fn tasks(&self, one: &Bumped, text: String, closures: &NewClosures) -> Vec<Task> {
         let Ok(manifest) = Manifest::parse(text) else { return Vec::new() };
         let entry = AgentFolder { id: one.id.clone(), manifest: Loaded::Missing, icon: Loaded::Missing };
         let alone = alone(self.registry, &entry, manifest);
-        let selection = Selection { platform: Platform::host(), ..Selection::default() };
+        let closures = closures.clone();
+        let selection = Selection { platform: Platform::host(), closures, ..Selection::default() };
         plan(&alone, &selection, None, None).into_iter().filter(|task| task.channel == one.channel).collect()
     }
 }

@@ -7,7 +7,7 @@ use tokio::task::spawn_blocking;
 
 use super::Verifier;
 use super::run::Stop;
-use acp_registry_client::install::Source;
+use acp_registry_client::install::{Expected, Source};
 use acp_registry_examine::examination::Examination;
 use acp_registry_host::lock::mark_used;
 use acp_registry_host::process::{Network, Scratch};
@@ -118,7 +118,7 @@ impl Verifier {
         place: &Scratch,
         tried: &mut Vec<StartAttempt>,
     ) -> Result<(), Stop> {
-        let ready = self.set_up(id, source, place, &|_| ()).await?;
+        let ready = self.set_up(id, (source, &Expected::default()), place, &|_| ()).await?;
         trying(Trying::Starting);
         let namespace = self.namespace().await.map_err(|error| Stop::error("spawn_failed", &error))?;
         let of_handshake = &namespace.clone().filter(|_| self.networks.handshake == Network::None);

@@ -38,6 +38,7 @@ use std::sync::Arc;
 use acp_registry_client::install::{Kind, Source};
 use acp_registry_host::fs::{PathError, ReadError};
 use acp_registry_host::process::Network;
+use acp_registry_plan::closure::PublishedClosure;
 use acp_registry_plan::manifest::Channel;
 use acp_registry_plan::text::{printable, quote};
 use acp_registry_protocol::handshake;
@@ -53,7 +54,7 @@ pub use job::{Job, Nothing, Verified, lacks_package_managers, sources_down};
 pub use merge::{
     MergeError, Merged, ShardFile, ShardFileError, ShardFilesError, ShardSnapshot, Unknown, merge, merge_files,
 };
-pub use plan::{Earlier, MALICIOUS, Selection, Shard, ShardError, plan, refuse_malicious};
+pub use plan::{Earlier, MALICIOUS, NewClosures, Selection, Shard, ShardError, plan, refuse_malicious};
 pub use quarantine::{Advice, QuarantinedAgent, WhenHeld};
 pub use request::{REUSE_MAX_AGE, VerifyRequest};
 pub use row::{Row, RowCounts, State};
@@ -193,6 +194,8 @@ pub struct Task {
     pub held: Option<QuarantinedAgent>,
     /// The work.
     pub work: TaskKind,
+    /// The packages that are installed, if the registry keeps a list of them.
+    pub closure: Option<PublishedClosure>,
     /// Digest of everything that a verdict is based on: the distribution and the checks; `None` if there is nothing to
     /// check.
     pub basis: Option<String>,

@@ -1,7 +1,7 @@
 //! Turns the agents of a registry into tasks.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, SystemTime};
@@ -9,8 +9,9 @@ use std::time::{Duration, SystemTime};
 use acp_registry_client::install::{InstallFailure, Kind, Source};
 use acp_registry_client::registry::{AgentFolder, Loaded, Registry};
 use acp_registry_examine::examination::Demand;
+use acp_registry_plan::closure::PublishedClosure;
 use acp_registry_plan::digest::Sha256;
-use acp_registry_plan::manifest::{Channel, Platform, Release};
+use acp_registry_plan::manifest::{Channel, PackageKind, Platform, Release};
 use acp_registry_plan::text::{escape, quote};
 use acp_registry_plan::timestamp::{Timestamp, today};
 use serde_json::Value;
@@ -32,7 +33,12 @@ pub struct Selection {
     pub shard: Option<Shard>,
     /// The platform of this machine.
     pub platform: Option<Platform>,
+    /// New closures of stable versions, which the registry does not have yet.
+    pub closures: NewClosures,
 }
+
+/// New closures, by agent and kind of package.
+pub type NewClosures = BTreeMap<(String, PackageKind), PublishedClosure>;
 
 impl Selection {
     /// The selection of a run that began on the day before; `None` if it was the same.
@@ -152,20 +158,37 @@ fn entry_tasks(registry: &Registry, entry: &AgentFolder, selection: &Selection) 
         let message = format!("{}/agent.json{problem}", escape(&entry.id));
         let work = TaskKind::Broken { reason: "manifest", message, remedy: None };
         let (id, version) = (entry.id.clone(), String::new());
-        return vec![Task { id, version, channel: Channel::Stable, kind: None, held: None, work, basis: None }];
+        let channel = Channel::Stable;
+        return vec![Task { id, version, channel, kind: None, held: None, work, closure: None, basis: None }];
     };
     let quarantine = registry.quarantine.present().and_then(|quarantine| quarantine.holds.get(&entry.id));
     let held = quarantine.map(|hold| QuarantinedAgent::new(&entry.id, hold, selection.held));
+    // One that cannot be used is not published, so that clients do without.
+    let kept: Vec<_> = registry.closures(&entry.id, manifest).collect();
+    let closure = |kind: Option<Kind>| {
+        let kind = match kind? {
+            Kind::Npx => PackageKind::Npx,
+            Kind::Uvx => PackageKind::Uvx,
+            Kind::Binary => return None,
+        };
+        let new = selection.closures.get(&(entry.id.clone(), kind));
+        let kept = || kept.iter().find(|(known, _)| *known == kind)?.1.as_ref().ok();
+        new.or_else(kept).cloned()
+    };
     let mut tasks = Vec::new();
     for release in manifest.agent().releases() {
-        let task = |kind: Option<Kind>, work: TaskKind| Task {
-            id: entry.id.clone(),
-            version: release.version.to_owned(),
-            channel: release.channel,
-            kind,
-            held: held.clone(),
-            basis: if let TaskKind::Check(source) = &work { Some(basis(source)) } else { None },
-            work,
+        let task = |kind: Option<Kind>, work: TaskKind| {
+            let closure = if release.channel == Channel::Stable { closure(kind) } else { None };
+            Task {
+                id: entry.id.clone(),
+                version: release.version.to_owned(),
+                channel: release.channel,
+                kind,
+                held: held.clone(),
+                basis: if let TaskKind::Check(source) = &work { Some(basis(source, closure.as_ref())) } else { None },
+                closure,
+                work,
+            }
         };
         if let Some(held) = held.as_ref().filter(|held| !held.is_checked()) {
             let until = held.hold.until.map_or_else(String::new, |until| format!(" until {until}"));
@@ -197,13 +220,14 @@ fn release_tasks(release: Release<'_>, selection: &Selection) -> Vec<(Kind, Task
 /// Version of the checks. Increase it when a change to this program can change a verdict.
 const CHECKS: u32 = 2;
 
-/// A digest of everything that affects a verdict: package or archive, digest, command, arguments, variables and
-/// [`CHECKS`].
+/// A digest of everything that affects a verdict: package or archive, digest, command, arguments, variables, the closure of a
+/// package and [`CHECKS`].
 ///
 /// It hashes the `Debug` output, which includes all fields, even those added later. If that output changes, agents are
 /// only checked once more than needed.
-pub(super) fn basis(source: &Source) -> String {
-    Sha256::of(format!("{CHECKS} {source:?}")).to_string()
+pub(super) fn basis(source: &Source, closure: Option<&PublishedClosure>) -> String {
+    let packages = closure.map_or("", |closure| closure.packages.as_str());
+    Sha256::of(format!("{CHECKS} {source:?}{packages}")).to_string()
 }
 
 /// Maximum duration of a task. An agent can forge the durations that its machine writes; this bounds its effect on the
@@ -306,9 +330,12 @@ mod tests {
             Source::Npx(package("a@1.0.0", &["x", ""], "1")),
             Source::Npx(package("a@1.0.0", &["x"], "2")),
         ];
-        let digests: std::collections::BTreeSet<String> = all.iter().map(basis).collect();
+        let digest = |source: &Source| basis(source, None);
+        let digests: BTreeSet<String> = all.iter().map(digest).collect();
         assert_eq!(digests.len(), all.len());
-        assert_eq!(basis(&all[0]), basis(&all[0].clone()));
+        assert_eq!(digest(&all[0]), digest(&all[0].clone()));
+        let list = PublishedClosure { package: "a@1.0.0".to_owned(), packages: "{}".to_owned(), allow_scripts: None };
+        assert!(!digests.contains(&basis(&all[0], Some(&list))));
     }
 
     fn task(number: usize) -> Task {
@@ -319,6 +346,7 @@ mod tests {
             kind: Some(Kind::Npx),
             held: None,
             work: TaskKind::Check(Source::Npx(Package::default())),
+            closure: None,
             basis: Some("b".to_owned()),
         }
     }

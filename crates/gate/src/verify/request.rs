@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::snapshot::SNAPSHOT_FILE;
-use super::{Error, Selection, Shard, Snapshot, WhenHeld};
+use super::{Error, NewClosures, Selection, Shard, Snapshot, WhenHeld};
 use crate::select::AgentFilter;
 use acp_registry_client::install::Kind;
 use acp_registry_client::registry::{AgentFolder, Registry};
@@ -35,6 +35,8 @@ pub struct VerifyRequest {
     pub out: Option<PathBuf>,
     /// The directory to keep installed agents and their files in.
     pub keep: Option<PathBuf>,
+    /// New closures, which the registry does not have yet.
+    pub closures: NewClosures,
 }
 
 impl VerifyRequest {
@@ -48,7 +50,8 @@ impl VerifyRequest {
             AgentFilter::All | AgentFilter::ChangedSince(_) => WhenHeld::CheckWhenOver(today(now)),
         };
         let ids = self.agents.select(registry)?.ids(registry);
-        Ok(Selection { ids, held, kinds: self.kinds.clone(), shard: self.shard, platform: Platform::host() })
+        let (kinds, closures) = (self.kinds.clone(), self.closures.clone());
+        Ok(Selection { ids, held, kinds, shard: self.shard, platform: Platform::host(), closures })
     }
 
     /// The snapshot by whose durations shards are divided. None if it is the file that this run writes: machines that run

@@ -1,6 +1,6 @@
 //! Runs the tasks: installs an agent, lets it read what it needs in its sandbox, and starts it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -33,6 +33,8 @@ pub struct Verifier {
     pub installer: Installer,
     /// The ids of agents for which uv may build packages from source.
     pub builders: BTreeSet<String>,
+    /// The install scripts of dependencies that the registry has approved, by agent.
+    pub approved_scripts: BTreeMap<String, Vec<String>>,
     /// The environment variables of agents.
     pub environment: Environment,
     /// Isolates agents, but not package managers. The directory of [`Isolation::OwnUser`] is set for each agent.
@@ -118,7 +120,7 @@ impl Verifier {
             {
                 let (verifier, progress) = (self.clone(), progress.clone());
                 running.spawn(async move {
-                    let done = verifier.settle(number, &task.id, task.work, &*progress).await;
+                    let done = verifier.settle(number, task, &*progress).await;
                     progress(VerifyEvent::Done(number));
                     (number, done)
                 });
@@ -148,28 +150,35 @@ impl Verifier {
     async fn settle(
         &self,
         number: usize,
-        id: &str,
-        work: TaskKind,
+        task: Task,
         progress: &(dyn Fn(VerifyEvent) + Send + Sync),
     ) -> (TaskFacts, State) {
         let mut done = TaskFacts::default();
-        let state = match work {
+        let expected = task.closure.map_or_else(Expected::default, |mut closure| {
+            let approved = self.approved_scripts.get(&task.id).cloned();
+            closure.allow_scripts = (task.kind == Some(Kind::Npx)).then(|| approved.unwrap_or_default());
+            closure.into()
+        });
+        let id = task.id.as_str();
+        let state = match task.work {
             TaskKind::Skip { reason, message } => State::Skipped { reason, message },
             TaskKind::Reuse(row) => State::Reused(row),
             TaskKind::Broken { reason, message, remedy } => {
                 let (verdict, stderr, remedy) = (TaskVerdict::Fail, String::new(), remedy.map(ToOwned::to_owned));
                 State::NotStarted { verdict, reason, message, remedy, stderr }
             }
-            TaskKind::Check(source) => match self.ask_source(number, id, &source, progress, &mut done).await {
-                Ok((outcome, examination)) => {
-                    let examination = examination.map(Box::new);
-                    State::Checked { outcome: Box::new(outcome), examination, at: SystemTime::now() }
+            TaskKind::Check(source) => {
+                match self.ask_source(number, id, (&source, &expected), progress, &mut done).await {
+                    Ok((outcome, examination)) => {
+                        let examination = examination.map(Box::new);
+                        State::Checked { outcome: Box::new(outcome), examination, at: SystemTime::now() }
+                    }
+                    Err(Stop { verdict, reason, message, remedy, stderr, is_not_startable, .. }) => {
+                        done.is_not_startable = is_not_startable;
+                        State::NotStarted { verdict, reason, message, remedy, stderr }
+                    }
                 }
-                Err(Stop { verdict, reason, message, remedy, stderr, is_not_startable, .. }) => {
-                    done.is_not_startable = is_not_startable;
-                    State::NotStarted { verdict, reason, message, remedy, stderr }
-                }
-            },
+            }
         };
         (done, state)
     }
@@ -179,7 +188,7 @@ impl Verifier {
         &self,
         number: usize,
         id: &str,
-        source: &Source,
+        (source, expected): (&Source, &Expected),
         progress: &(dyn Fn(VerifyEvent) + Send + Sync),
         done: &mut TaskFacts,
     ) -> Result<StartResult, Stop> {
@@ -187,7 +196,7 @@ impl Verifier {
             done.source_down = Some(origin);
             return Err(Stop::error("install_failed", &why));
         }
-        let result = self.install_and_check(number, id, source, progress, done).await;
+        let result = self.install_and_check(number, id, (source, expected), progress, done).await;
         if let Err(stop) = &result
             && stop.is_source_down
         {
@@ -200,7 +209,7 @@ impl Verifier {
         &self,
         number: usize,
         id: &str,
-        source: &Source,
+        (source, expected): (&Source, &Expected),
         progress: &(dyn Fn(VerifyEvent) + Send + Sync),
         done: &mut TaskFacts,
     ) -> Result<StartResult, Stop> {
@@ -217,7 +226,7 @@ impl Verifier {
         // While the mark exists, other runs do not remove the directory as abandoned.
         let _mark = mark_used(place.path());
         progress(VerifyEvent::Installing(number));
-        let mut result = self.in_place(number, id, source, &place, progress, done).await;
+        let mut result = self.in_place(number, id, (source, expected), &place, progress, done).await;
         if let Ok((outcome, _)) = &mut result
             && outcome.blame_secrets(&done.canaries.opened())
         {
@@ -237,7 +246,7 @@ impl Verifier {
         &self,
         number: usize,
         id: &str,
-        source: &Source,
+        (source, expected): (&Source, &Expected),
         place: &Scratch,
         progress: &(dyn Fn(VerifyEvent) + Send + Sync),
         done: &mut TaskFacts,
@@ -248,7 +257,7 @@ impl Verifier {
                 progress(VerifyEvent::Phase(number, phase));
             }
         };
-        let ready = self.set_up(id, source, place, &told).await;
+        let ready = self.set_up(id, (source, expected), place, &told).await;
         done.install = ready.as_ref().map_or_else(|_| started.elapsed(), |ready| ready.took);
         let ready = ready?;
         done.scripts_not_run.clone_from(&ready.placed.remarks.scripts_not_run);
@@ -300,7 +309,7 @@ impl Verifier {
     pub(super) async fn set_up(
         &self,
         id: &str,
-        source: &Source,
+        (source, expected): (&Source, &Expected),
         place: &Scratch,
         progress: &(dyn Fn(Progress) + Send + Sync),
     ) -> Result<Ready, Stop> {
@@ -316,7 +325,7 @@ impl Verifier {
         let started = Instant::now();
         let mut setup = self.installer.clone();
         setup.allow_build |= self.builders.contains(id);
-        let placed = setup.place(source, &Expected::default(), &directory, place.path(), progress).await;
+        let placed = setup.place(source, expected, &directory, place.path(), progress).await;
         let placed = placed.map_err(|error| Stop::install(&error, source))?;
         let start = placed.start(source, &directory)?;
         environment.append_to_path(start.beside.iter().cloned());

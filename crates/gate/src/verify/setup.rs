@@ -1,6 +1,6 @@
 //! Creates a [`Verifier`] from the machine's settings and the request.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,6 +59,8 @@ pub struct StartOptions {
     pub allow_build: bool,
     /// The ids of agents for which it may, whatever `allow_build` says.
     pub builders: BTreeSet<String>,
+    /// The install scripts of dependencies that the registry has approved, by agent.
+    pub approved_scripts: BTreeMap<String, Vec<String>>,
 }
 
 impl Verifier {
@@ -85,9 +87,21 @@ impl Verifier {
             ..Installer::new(Arc::new(client), environment.clone())
         };
         let (sources, turns) = (Sources::default(), AgentLock::default());
-        let StartOptions { isolation, demand, networks, builders, .. } = options;
-        let keep = None;
-        Self { installer, builders, environment, isolation, home, handshake, demand, networks, keep, sources, turns }
+        let StartOptions { isolation, demand, networks, builders, approved_scripts, .. } = options;
+        Self {
+            installer,
+            builders,
+            approved_scripts,
+            environment,
+            isolation,
+            home,
+            handshake,
+            demand,
+            networks,
+            keep: None,
+            sources,
+            turns,
+        }
     }
 }
 
