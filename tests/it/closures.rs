@@ -626,7 +626,11 @@ fn bump_has_the_list_of_a_new_version_made_and_says_what_is_new() {
     people.answer("/npm/own/-/own-1.1.0.tgz", elsewhere);
     registry(&people.env, Some(&before.to_string()));
     let run = bump();
-    assert!(run.stderr.contains("own/package-lock.json has 2 packages; new: own@1.1.0, s@2.0.0; gone"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("own/package-lock.json has 2 packages; new: own@1.1.0, s@2.0.0; gone"),
+        "{}",
+        run.stderr
+    );
     people.env.write("r/registry.toml", "[closures]\nmax-days-newer = 4\n");
     let run = validate(&written.replace("2026-02-02", "2026-2-5"));
     assert!(run.code == 1 && run.stdout.contains("is not a day such as"), "{}", run.stdout);
