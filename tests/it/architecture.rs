@@ -18,7 +18,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("plan", "versions", &["json", "manifest", "text", "timestamp"]),
     ("plan", "statement", &["digest", "sums", "text", "timestamp"]),
     ("plan", "index", &["digest", "json", "manifest", "text", "failure", "timestamp", "statement", "versions"]),
-    ("plan", "resolve", &["digest", "manifest", "failure", "text", "versions"]),
+    ("plan", "resolve", &["closure", "digest", "manifest", "failure", "text", "versions"]),
     ("plan", "revocations", &["json", "manifest", "text"]),
     ("plan", "documents", &["index", "json", "manifest", "resolve", "timestamp", "failure", "statement", "versions"]),
     ("plan", "duration", &[]),

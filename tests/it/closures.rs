@@ -621,6 +621,7 @@ fn bump_has_the_list_of_a_new_version_made_and_says_what_is_new() {
         bump();
         assert_eq!(!called(&people).contains("--before="), is_own, "{}", called(&people));
     }
+    fs::remove_file(people.env.path("bin/config")).unwrap();
     // A host that does not say how large archives are does not keep the list from being made.
     let elsewhere = (302, vec![("Location", "http://10.0.0.1/".to_owned())], Vec::new());
     people.answer("/npm/own/-/own-1.1.0.tgz", elsewhere);
