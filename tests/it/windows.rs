@@ -96,7 +96,7 @@ fn an_agent_that_does_not_answer_ends_with_all_that_it_has_started() {
     );
     env.write("child.cmd", script);
     env.write("agent.cmd", "@call child.cmd\r\n");
-    let run = env.run(&["probe", "--timeout", "5", "--json", "--", env.path("agent.cmd").to_str().unwrap()]);
+    let run = env.run(&["probe", "--timeout", "30", "--json", "--", env.path("agent.cmd").to_str().unwrap()]);
     assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
     let length = || std::fs::metadata(&beat).map_or(0, |metadata| metadata.len());
     let before = length();
