@@ -338,6 +338,7 @@ fn a_list_of_packages_has_none_that_a_cooldown_holds_back() {
             continue;
         }
         let env = scene(kind, "1.0.0");
+        env.write("r/registry.toml", "[closures]\nmax-days-newer = 60000\n");
         let listed = |variables: &[(&str, &str)]| {
             let _ = std::fs::remove_file(env.path("r/takes").join(file));
             let arguments = ["--registry-dir", "r", "verify", "takes", "--closures", "--no-cache"];

@@ -300,8 +300,11 @@ struct ArchiveFacts {
     size: Option<u64>,
 }
 
-/// A list of npm with what is known of its archives. npm ignores members that it does not know.
+/// A list of npm with what is known of its archives, if anything is. npm ignores members that it does not know.
 fn with_facts(list: &str, lock: &NpmLock, facts: &BTreeMap<(&str, &str), ArchiveFacts>) -> Option<String> {
+    if facts.values().all(|facts| facts.published.is_none() && facts.size.is_none()) {
+        return None;
+    }
     let mut value: Value = serde_json::from_str(list).ok()?;
     for (path, package) in value.get_mut("packages")?.as_object_mut()? {
         let known = lock.packages.get(path).filter(|known| known.integrity.is_some());

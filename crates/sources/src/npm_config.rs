@@ -26,7 +26,6 @@ const ASK: [&str; 5] = ["config", "get", "registry", "--no-update-notifier", "--
 /// Returns [`UnknownBase`] if nothing is configured and npm is not installed, or if the configured value is not a URL.
 pub fn npm_registry(surroundings: &Surroundings<'_>, credentials: &mut Credentials) -> Result<Registry, UnknownBase> {
     let settings = person_settings(surroundings);
-    let is_overridden = surroundings.set(OVERRIDE).is_some();
     let named = configured(surroundings, &settings);
     let named = named.or_else(|| {
         let text = (surroundings.run)("npm", &ASK)?;
@@ -36,7 +35,7 @@ pub fn npm_registry(surroundings: &Surroundings<'_>, credentials: &mut Credentia
         named.ok_or(UnknownBase::Unset { what: "npm registry", program: "Node.js with npm", variable: OVERRIDE })?;
     let default = base(&text, &place, credentials)?;
     let mut own = BTreeMap::new();
-    for (scope, address, place) in scopes(&settings).filter(|_| !is_overridden) {
+    for (scope, address, place) in scopes(&settings) {
         own.insert(scope, base(&address, &place, credentials)?);
     }
     let registry = Registry { default, scopes: own };
@@ -246,6 +245,12 @@ mod tests {
         assert_eq!(registry.base("@me/x").as_str(), "https://me.example/");
         assert_eq!(registry.base("@you/x").as_str(), "https://all.example/");
         assert_eq!(registry.base("me").as_str(), "https://all.example/");
+        // As with npm's own variable.
+        let own = [("ACP_REGISTRY_NPM", "https://own.example")];
+        let (registry, _) = found(&[(".npmrc", "@me:registry=https://me.example/")], &own, None);
+        let registry = registry.unwrap();
+        assert_eq!(registry.base("@me/x").as_str(), "https://me.example/");
+        assert_eq!(registry.base("x").as_str(), "https://own.example/");
     }
 
     #[test]
