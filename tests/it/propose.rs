@@ -189,7 +189,8 @@ fn the_list_of_packages_comes_with_the_request() {
     assert_eq!(scene.in_remote(&["show", "bump/a:a/package-lock.json"]), new.trim());
     assert_eq!(scene.in_remote(&["diff", "--stat", "--name-only", "main", "bump/b"]), "b/agent.json");
     let body = scene.pulls()[0]["body"].as_str().unwrap().to_owned();
-    let line = "`a/package-lock.json`: 2 packages; new: `a@1.1.0, s@1.0.0`; gone: `a@1.0.0`; new install scripts of `s@1.0.0`";
+    let line =
+        "`a/package-lock.json`: 2 packages; new: `a@1.1.0, s@1.0.0`; gone: `a@1.0.0`; new install scripts of `s@1.0.0`";
     assert!(body.contains(line) && body.contains("- install scripts are new: `s@1.0.0`"), "{body}");
     assert_eq!(scene.done(), both("unchanged"));
     // Another list is another content of the branch.
