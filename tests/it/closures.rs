@@ -511,6 +511,15 @@ fn verify_has_npm_list_the_packages_of_agents_that_pass() {
     let run = verify();
     assert!(run.code == 1 && run.stderr.contains("own/package-lock.json has 2 packages"), "{}", run.stderr);
     people.env.write("r/own/agent.json", manifest("1.0.0"));
+    // Without an answer about its day, none is made.
+    let kept = people.env.read("r/own/package-lock.json");
+    fs::remove_file(people.env.path("r/own/package-lock.json")).unwrap();
+    people.answer("/npm/own", status(500));
+    let run = verify();
+    assert!(run.code == 1 && run.stderr.contains("own/package-lock.json was not written: "), "{}", run.stderr);
+    assert!(run.stderr.contains("500") && !people.env.path("r/own/package-lock.json").exists(), "{}", run.stderr);
+    people.answer("/npm/own", not_found());
+    people.env.write("r/own/package-lock.json", kept);
     // It is there.
     people.env.write("bin/list", "[");
     let run = verify();

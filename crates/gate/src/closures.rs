@@ -167,8 +167,7 @@ pub struct ClosureMaker<'a> {
 
 impl ClosureMaker<'_> {
     /// Makes the closures of agents, of the packages in these manifests, that are missing in the registry, of another version, or
-    /// not as rules want them.
-    /// With `only_kept`, only those of which there is an earlier one.
+    /// not as rules want them. With `only_kept`, only those of which there is an earlier one.
     pub async fn make(&self, agents: &[(&str, &Manifest)], only_kept: bool) -> Vec<ClosureChange> {
         let mut changes = Vec::new();
         for (id, manifest) in agents {
@@ -216,8 +215,11 @@ impl ClosureMaker<'_> {
             let last = last.filter(|last| own.is_none_or(|own| *last < own));
             let made = self.make_from(kind, source, None, last).await;
             return made.map_err(|error| match last {
-                Some(last) => ClosureError::Dated { error: Box::new(error), last },
-                None => error,
+                // Whatever these are about, more days would not help.
+                Some(last) if !matches!(error, ClosureError::Malicious(_) | ClosureError::Source(_)) => {
+                    ClosureError::Dated { error: Box::new(error), last }
+                }
+                _ => error,
             });
         }
         let python = find_python(installer, temporary).ok_or(ClosureError::NoPython)?;

@@ -245,7 +245,7 @@ impl Installer {
     /// Refuses an npm package that npm is needed for, although its packages are known, where there is none.
     ///
     /// # Errors
-    /// [`Error::MissingRuntime`].
+    /// [`Error::MissingRuntime`], or [`Error::Offline`] where nothing may be fetched.
     pub(crate) async fn refuse_npm(&self, package: &Package, expected: &Expected) -> Result<(), Error> {
         npm::refuse_npm(self, package, expected).await
     }

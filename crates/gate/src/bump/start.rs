@@ -39,8 +39,8 @@ pub struct Passed {
 }
 
 impl BumpRun<'_> {
-    /// The tasks that start the updated agents, with their new closures. If `demand` asks for an examination, there are also tasks for the versions
-    /// before, except for those that `capabilities.json` in the registry has an examination of.
+    /// The tasks that start the updated agents, with their new closures. If `demand` asks for an examination, there are also tasks
+    /// for the versions before, except for those that `capabilities.json` in the registry has an examination of.
     pub fn starts(&self, bumped: &[Bumped], demand: &Demand, closures: &NewClosures) -> Starts {
         let earlier = Snapshot::read_from(self.registry).ok().flatten();
         let mut tasks = Vec::new();
