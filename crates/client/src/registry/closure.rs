@@ -5,9 +5,8 @@ use std::io;
 use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_plan::closure::{CLOSURE_LIMIT, PublishedClosure, WrongClosure, file_name};
 use acp_registry_plan::manifest::{Agent, Manifest, PackageKind};
-use rayon::prelude::*;
 
-use super::{AgentFolder, Registry};
+use super::Registry;
 
 /// Why a closure beside a manifest is not used.
 #[derive(Debug, thiserror::Error)]
@@ -21,12 +20,6 @@ pub enum ClosureProblem {
 }
 
 impl Registry {
-    /// The agents whose folders have closures.
-    pub fn with_closures(&self) -> Vec<(&AgentFolder, &Manifest)> {
-        let manifests = self.entries.par_iter().filter_map(|folder| Some((folder, folder.manifest.present()?)));
-        manifests.filter(|(folder, manifest)| self.has_closures(&folder.id, manifest)).collect()
-    }
-
     /// Whether there is a file of a closure. Of an agent without one, the manifest need not be read again.
     fn has_closures(&self, id: &str, manifest: &Manifest) -> bool {
         [PackageKind::Npx, PackageKind::Uvx].into_iter().filter(|kind| manifest.has_package(*kind)).any(|kind| {

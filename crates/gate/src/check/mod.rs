@@ -19,6 +19,7 @@ use std::path::PathBuf;
 
 use acp_registry_client::registry::{AgentFolder, Loaded, Registry};
 use acp_registry_http::AllowedHosts;
+use acp_registry_plan::closure::file_name;
 use acp_registry_plan::manifest::{Manifest, SyntaxError};
 use acp_registry_plan::source::Edit;
 use acp_registry_plan::text::quote;
@@ -34,7 +35,7 @@ pub use icon::draw_icon;
 use icon::{Icon, IconFile};
 pub use levels::{Levels, UnknownRule};
 use reporter::{FindingFile, Reporter};
-use rule::{CheckFn, Subject};
+use rule::{CheckFn, ClosureFile, Subject};
 pub use rule::{Example, Online, Rule};
 pub use rules::{RULES, find, rule_of_reason, rule_of_runner};
 
@@ -186,7 +187,7 @@ pub fn check(registry: &Registry, options: &CheckOptions<'_>, selection: &Select
     };
     // Together: one rule may take as long as all agents, such as the one that reads the snapshot.
     let (mut findings, around): (Vec<Finding>, Vec<Finding>) = rayon::join(
-        || selected.par_iter().flat_map_iter(|entry| check_entry(entry, &active, options)).collect(),
+        || selected.par_iter().flat_map_iter(|entry| check_entry(registry, entry, &active, options)).collect(),
         || active.par_iter().flat_map_iter(check_registry).collect(),
     );
     let is_checked = |id: &str| is_checked(id, selection, options);
@@ -218,7 +219,12 @@ pub fn check(registry: &Registry, options: &CheckOptions<'_>, selection: &Select
     Checked { agents: agents.collect(), findings, notes }
 }
 
-fn check_entry(entry: &AgentFolder, rules: &[&'static Rule], options: &CheckOptions<'_>) -> Vec<Finding> {
+fn check_entry(
+    registry: &Registry,
+    entry: &AgentFolder,
+    rules: &[&'static Rule],
+    options: &CheckOptions<'_>,
+) -> Vec<Finding> {
     let mut findings = Vec::new();
     let manifest = entry.manifest.present();
     let icon_text = loaded_text(&entry.icon, String::as_str);
@@ -243,7 +249,28 @@ fn check_entry(entry: &AgentFolder, rules: &[&'static Rule], options: &CheckOpti
             }
             (CheckFn::IconFile(look), ..) => look(&icon_file, &mut reporter),
             (CheckFn::Icon(look), _, Some(Ok(icon))) => look(icon, &mut reporter),
-            (CheckFn::Manifest(_) | CheckFn::Online(_) | CheckFn::Icon(_) | CheckFn::Registry(_), ..) => {}
+            (
+                CheckFn::Manifest(_)
+                | CheckFn::Online(_)
+                | CheckFn::Icon(_)
+                | CheckFn::Closure(_)
+                | CheckFn::Registry(_),
+                ..,
+            ) => {}
+        }
+    }
+    let closure_rules = rules.iter().filter_map(|rule| match rule.check {
+        CheckFn::Closure(look) => Some((rule, look)),
+        _ => None,
+    });
+    if let Some(subject) = &subject {
+        // Each list is read once, and forgotten: those of all agents together may be large.
+        for (kind, closure) in registry.closures(&entry.id, subject.manifest) {
+            let file = ClosureFile::new(kind, closure);
+            for (rule, look) in closure_rules.clone() {
+                let level = |agent: Option<&str>| options.levels.both(rule, agent);
+                look(subject, &file, &mut Reporter::new(rule.name, &level, about(file_name(kind), ""), &mut findings));
+            }
         }
     }
     if let Some(manifest) = manifest {

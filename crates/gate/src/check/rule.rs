@@ -7,7 +7,8 @@ use super::icon::{Icon, IconFile};
 use super::reporter::Reporter;
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_client::registry::{Loaded, Registry};
+use acp_registry_client::registry::{ClosureProblem, Loaded, Registry};
+use acp_registry_plan::closure::{NpmLock, PublishedClosure};
 use acp_registry_plan::manifest::{Agent, BinaryTarget, Manifest, Package, PackageKind, Release};
 
 /// A rule: name, default level, documentation, examples and check function.
@@ -104,8 +105,24 @@ pub(super) enum CheckFn {
     IconFile(fn(&IconFile<'_>, &mut Reporter<'_>)),
     /// An icon that is well-formed XML.
     Icon(fn(&Icon<'_>, &mut Reporter<'_>)),
+    /// The list of an agent's packages beside its manifest, usable or not.
+    Closure(fn(&Subject<'_>, &ClosureFile, &mut Reporter<'_>)),
     /// The whole registry.
     Registry(fn(&Registry, &CheckOptions<'_>, &mut Reporter<'_>)),
+}
+
+/// The list of an agent's packages.
+pub(super) struct ClosureFile {
+    pub(super) closure: Result<PublishedClosure, ClosureProblem>,
+    /// What npm reads in it.
+    pub(super) npm: Option<NpmLock>,
+}
+
+impl ClosureFile {
+    pub(super) fn new(kind: PackageKind, closure: Result<PublishedClosure, ClosureProblem>) -> Self {
+        let list = closure.as_ref().ok().filter(|_| kind == PackageKind::Npx);
+        Self { npm: list.and_then(|closure| serde_json::from_str(&closure.packages).ok()), closure }
+    }
 }
 
 /// A manifest and its context.

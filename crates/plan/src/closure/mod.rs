@@ -67,10 +67,15 @@ fn is_range(text: &str) -> bool {
 /// # Errors
 /// What is wrong, and where, as a sentence.
 pub fn check_npm(list: &str) -> Result<(), String> {
+    read_npm(list).map(|_| ())
+}
+
+/// Reads a list for npm, and checks it.
+fn read_npm(list: &str) -> Result<NpmLock, String> {
     let unreadable = |error: serde_json::Error| format!("it cannot be read: {error}");
     json::check_count(list.as_bytes()).map_err(unreadable)?;
-    let NpmLock { packages } = serde_json::from_str(list).map_err(unreadable)?;
-    for (path, package) in packages.iter().filter(|(path, _)| !path.is_empty()) {
+    let lock: NpmLock = serde_json::from_str(list).map_err(unreadable)?;
+    for (path, package) in lock.packages.iter().filter(|(path, _)| !path.is_empty()) {
         let problem = if !npm::is_place(path) {
             "is not below `node_modules`"
         } else if package.resolved.is_some() || package.link.is_some() {
@@ -84,7 +89,7 @@ pub fn check_npm(list: &str) -> Result<(), String> {
             let place = quote(&format!("/packages/{}/integrity", path.replace('~', "~0").replace('/', "~1")));
             return Err(format!("at {place}, {problem}"));
         } else if package.in_bundle {
-            let mut above = npm::parents(path).filter_map(|path| packages.get(path));
+            let mut above = npm::parents(path).filter_map(|path| lock.packages.get(path));
             if above.any(NpmLockPackage::is_bundle) {
                 continue;
             }
@@ -94,7 +99,7 @@ pub fn check_npm(list: &str) -> Result<(), String> {
         };
         return Err(format!("the npm package {} {problem}", quote(path)));
     }
-    Ok(())
+    Ok(lock)
 }
 
 /// Checks that a list for npm has a package with this integrity value. Of two values, one would prove nothing.
@@ -110,20 +115,14 @@ pub fn check_same(list: &str, name: &str, integrity: &str) -> Result<(), String>
     Err(format!("{} is not the integrity value of {} in `packages`", quote(integrity), quote(name)))
 }
 
-/// The version of a package at the top of a list for npm. Another package that is put in its place is none.
-fn version_in(list: &str, name: &str) -> Option<String> {
-    let NpmLock { mut packages } = serde_json::from_str(list).ok()?;
-    let path = format!("node_modules/{name}");
-    packages.remove(&path).filter(|package| package.name(&path) == name)?.version
-}
-
 /// Checks that a list for npm has a package in the version that a manifest names.
 ///
 /// # Errors
 /// What is wrong, as a sentence.
 pub fn check_version(list: &str, spec: &NpmSpec) -> Result<(), String> {
     let wanted = if let Pin::Exact(version) = &spec.pin { Some(version.clone()) } else { None };
-    let found = version_in(list, &spec.name);
+    let found =
+        serde_json::from_str(list).ok().and_then(|lock: NpmLock| lock.version(&spec.name).map(ToOwned::to_owned));
     if wanted.is_none() || found == wanted {
         return Ok(());
     }

@@ -200,6 +200,13 @@ impl NpmLock {
         })
     }
 
+    /// The version of a package at the top. Another package that is put in its place has none.
+    #[must_use]
+    pub fn version(&self, name: &str) -> Option<&str> {
+        let path = format!("node_modules/{name}");
+        self.packages.get(&path).filter(|package| package.name(&path) == name)?.version.as_deref()
+    }
+
     /// The packages that were published more than these days after one at the top, whose day is known.
     #[must_use]
     pub fn newer(&self, own: &str, days: u16) -> Vec<(&str, &NpmLockPackage)> {

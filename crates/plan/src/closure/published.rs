@@ -10,7 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{check_npm, check_python, check_uv};
+use super::{check_python, check_uv, read_npm};
 use crate::manifest::{NpmSpec, PackageKind, Pin};
 use crate::text::quote;
 
@@ -94,9 +94,9 @@ impl PublishedClosure {
     fn check(&self, kind: PackageKind) -> Result<(), WrongClosure> {
         let is_own = match kind {
             PackageKind::Npx => {
-                check_npm(&self.packages).map_err(WrongClosure)?;
+                let lock = read_npm(&self.packages).map_err(WrongClosure)?;
                 let spec = self.package.parse::<NpmSpec>().ok();
-                spec.is_some_and(|spec| super::version_in(&self.packages, &spec.name) == exact(spec.pin))
+                spec.is_some_and(|spec| lock.version(&spec.name) == exact(&spec.pin))
             }
             PackageKind::Uvx => {
                 check_uv(&self.packages).map_err(WrongClosure)?;
@@ -116,7 +116,7 @@ impl PublishedClosure {
     }
 }
 
-fn exact(pin: Pin) -> Option<String> {
+fn exact(pin: &Pin) -> Option<&str> {
     if let Pin::Exact(version) = pin { Some(version) } else { None }
 }
 

@@ -1,10 +1,7 @@
-use crate::check::CheckOptions;
-use crate::check::reporter::{FindingFile, Reporter};
-use crate::check::rule::{CheckFn, Example, Rule};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{CheckFn, ClosureFile, Example, Rule, Subject};
 use crate::finding::Level;
-use acp_registry_client::registry::Registry;
-use acp_registry_plan::closure::{NpmLock, file_name};
-use acp_registry_plan::manifest::{NpmSpec, PackageKind};
+use acp_registry_plan::manifest::NpmSpec;
 use acp_registry_plan::text::{brief_list, plural, quote};
 
 pub(crate) static RULE: Rule = Rule {
@@ -32,7 +29,7 @@ pub(crate) static RULE: Rule = Rule {
             "{ \"lockfileVersion\": 3, \"packages\": { \"node_modules/example\": { \"version\": \"1.0.0\", \"integrity\": \"sha512-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==\", \"dependencies\": { \"left\": \"1\" }, \"published\": \"2026-03-01\" }, \"node_modules/left\": { \"version\": \"1.9.0\", \"integrity\": \"sha512-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==\", \"published\": \"2026-03-02\" } } }\n",
         ),
     ]),
-    check: CheckFn::Registry(check),
+    check: CheckFn::Closure(check),
 };
 
 const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\" viewBox=\"0 0 16 16\"><path fill=\"currentColor\" d=\"M0 0h16v16z\"/></svg>\n";
@@ -42,31 +39,22 @@ const AGENT: &str = "{\n  \"id\": \"example\",\n  \"name\": \"Example\",\n  \"ve
 /// How many packages a message names.
 const NAMED: usize = 4;
 
-fn check(registry: &Registry, options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
-    let days = options.config.closures.max_days_newer;
-    for (folder, manifest) in registry.with_closures() {
-        for (kind, closure) in registry.closures(&folder.id, manifest) {
-            let (PackageKind::Npx, Ok(closure)) = (kind, closure) else { continue };
-            let Ok(lock) = serde_json::from_str::<NpmLock>(&closure.packages) else { continue };
-            let Ok(own) = closure.package.parse::<NpmSpec>() else { continue };
-            let newer = lock.newer(&own.name, days);
-            if newer.is_empty() {
-                continue;
-            }
-            let names = newer.into_iter().map(|(path, package)| {
-                let name = format!("{}@{}", package.name(path), package.version.as_deref().unwrap_or_default());
-                package.published.map_or_else(|| quote(&name), |day| format!("{} of {day}", quote(&name)))
-            });
-            let about = FindingFile { agent: Some(&folder.id), file: file_name(kind), ..FindingFile::default() };
-            report.about(about, |report| {
-                let message = format!(
-                    "it has packages that were published more than {} after the agent's version: {}",
-                    plural(days.into(), "day"),
-                    brief_list(names, NAMED)
-                );
-                let help = format!("make it again with `acp-registry verify {} --closures`", folder.id);
-                report.file(message).help(help);
-            });
-        }
+fn check(subject: &Subject<'_>, file: &ClosureFile, report: &mut Reporter<'_>) {
+    let days = subject.options.config.closures.max_days_newer;
+    let (Ok(closure), Some(lock)) = (&file.closure, &file.npm) else { return };
+    let Ok(own) = closure.package.parse::<NpmSpec>() else { return };
+    let newer = lock.newer(&own.name, days);
+    if newer.is_empty() {
+        return;
     }
+    let names = newer.into_iter().map(|(path, package)| {
+        let name = format!("{}@{}", package.name(path), package.version.as_deref().unwrap_or_default());
+        package.published.map_or_else(|| quote(&name), |day| format!("{} of {day}", quote(&name)))
+    });
+    let message = format!(
+        "it has packages that were published more than {} after the agent's version: {}",
+        plural(days.into(), "day"),
+        brief_list(names, NAMED)
+    );
+    report.file(message).help(format!("make it again with `acp-registry verify {} --closures`", subject.folder));
 }

@@ -1,12 +1,9 @@
 use std::collections::BTreeMap;
 
-use crate::check::CheckOptions;
-use crate::check::reporter::{FindingFile, Reporter};
-use crate::check::rule::{CheckFn, Example, Rule};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{CheckFn, ClosureFile, Example, Rule, Subject};
 use crate::finding::Level;
-use acp_registry_client::registry::Registry;
-use acp_registry_plan::closure::{NpmLock, PublishedClosure, file_name};
-use acp_registry_plan::manifest::{NpmSpec, PackageKind};
+use acp_registry_plan::manifest::NpmSpec;
 use acp_registry_plan::text::{printable, quote};
 
 pub(crate) static RULE: Rule = Rule {
@@ -32,7 +29,7 @@ pub(crate) static RULE: Rule = Rule {
             "[npm.example]\nallow-scripts = [\"native@2.0.0 sha512-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==\"]\n",
         ),
     ]),
-    check: CheckFn::Registry(check),
+    check: CheckFn::Closure(check),
 };
 
 const ICON: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"16\" height=\"16\" viewBox=\"0 0 16 16\"><path fill=\"currentColor\" d=\"M0 0h16v16z\"/></svg>\n";
@@ -41,45 +38,26 @@ const AGENT: &str = "{\n  \"id\": \"example\",\n  \"name\": \"Example\",\n  \"ve
 
 const LIST: &str = "{ \"lockfileVersion\": 3, \"packages\": { \"node_modules/example\": { \"version\": \"1.0.0\", \"integrity\": \"sha512-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==\", \"hasInstallScript\": true, \"dependencies\": { \"native\": \"2\" } }, \"node_modules/native\": { \"version\": \"2.0.0\", \"integrity\": \"sha512-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==\", \"hasInstallScript\": true } } }\n";
 
-fn check(registry: &Registry, options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
-    for (folder, manifest) in registry.with_closures() {
-        let approved = options.config.npm.get(&folder.id).map_or(&[][..], |npm| npm.allow_scripts.as_slice());
-        for (kind, closure) in registry.closures(&folder.id, manifest) {
-            let (PackageKind::Npx, Ok(closure)) = (kind, closure) else { continue };
-            let about = FindingFile { agent: Some(&folder.id), file: file_name(kind), ..FindingFile::default() };
-            report.about(about, |report| {
-                for (package, digest) in dependencies_with_scripts(&closure) {
-                    let item = format!("{package} {digest}");
-                    if approved.contains(&item) {
-                        continue;
-                    }
-                    // To be copied, so that nothing of it is left out.
-                    let help = format!(
-                        "look at them, and add `{}` to `allow-scripts` below `[npm.{}]`",
-                        printable(&item),
-                        folder.id
-                    );
-                    let is_other = approved.iter().any(|one| one.split(' ').next() == Some(package.as_str()));
-                    if is_other {
-                        let message = format!(
-                            "{} is approved with another digest: its scripts may do something else",
-                            quote(&package)
-                        );
-                        report.file(message).help(help).grave();
-                    } else {
-                        report
-                            .file(format!("{} has install scripts that are not approved", quote(&package)))
-                            .help(help);
-                    }
-                }
-            });
+fn check(subject: &Subject<'_>, file: &ClosureFile, report: &mut Reporter<'_>) {
+    let approved = subject.options.config.npm.get(subject.folder).map_or(&[][..], |npm| npm.allow_scripts.as_slice());
+    let (Ok(closure), Some(lock)) = (&file.closure, &file.npm) else { return };
+    let own = closure.package.parse::<NpmSpec>().map(|spec| spec.name).unwrap_or_default();
+    let scripted = lock.dependencies_with_scripts(&own).into_iter().map(|found| (found.package, found.digest));
+    // Each once.
+    for (package, digest) in scripted.collect::<BTreeMap<_, _>>() {
+        let item = format!("{package} {digest}");
+        if approved.contains(&item) {
+            continue;
+        }
+        // To be copied, so that nothing of it is left out.
+        let help =
+            format!("look at them, and add `{}` to `allow-scripts` below `[npm.{}]`", printable(&item), subject.folder);
+        if approved.iter().any(|one| one.split(' ').next() == Some(package.as_str())) {
+            let message =
+                format!("{} is approved with another digest: its scripts may do something else", quote(&package));
+            report.file(message).help(help).grave();
+        } else {
+            report.file(format!("{} has install scripts that are not approved", quote(&package))).help(help);
         }
     }
-}
-
-/// The dependencies with install scripts, each once.
-fn dependencies_with_scripts(closure: &PublishedClosure) -> BTreeMap<String, String> {
-    let Ok(lock) = serde_json::from_str::<NpmLock>(&closure.packages) else { return BTreeMap::new() };
-    let own = closure.package.parse::<NpmSpec>().map(|spec| spec.name).unwrap_or_default();
-    lock.dependencies_with_scripts(&own).into_iter().map(|found| (found.package, found.digest)).collect()
 }

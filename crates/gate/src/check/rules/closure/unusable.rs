@@ -1,10 +1,7 @@
-use crate::check::CheckOptions;
-use crate::check::reporter::{FindingFile, Reporter};
-use crate::check::rule::{CheckFn, Example, Rule};
+use crate::check::reporter::Reporter;
+use crate::check::rule::{CheckFn, ClosureFile, Example, Rule, Subject};
 use crate::finding::Level;
-use acp_registry_client::registry::Registry;
-use acp_registry_plan::closure::{NpmLock, file_name};
-use acp_registry_plan::manifest::PackageKind;
+use acp_registry_plan::closure::NpmLock;
 
 pub(crate) static RULE: Rule = Rule {
     name: "closure/unusable",
@@ -38,30 +35,19 @@ pub(crate) static RULE: Rule = Rule {
             "{ \"lockfileVersion\": 3, \"packages\": { \"node_modules/example\": { \"version\": \"1.0.0\", \"integrity\": \"sha512-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==\" } } }\n",
         ),
     ]),
-    check: CheckFn::Registry(check),
+    check: CheckFn::Closure(check),
 };
 
-fn check(registry: &Registry, _options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
-    for (folder, manifest) in registry.with_closures() {
-        for (kind, closure) in registry.closures(&folder.id, manifest) {
-            let problem = match closure {
-                Ok(closure) if kind == PackageKind::Npx => lacking(&closure.packages),
-                Ok(_) => None,
-                Err(error) => Some(error.to_string()),
-            };
-            let Some(problem) = problem else { continue };
-            let about = FindingFile { agent: Some(&folder.id), file: file_name(kind), ..FindingFile::default() };
-            report.about(about, |report| {
-                let help = format!("make it again with `acp-registry verify {} --closures`", folder.id);
-                report.file(problem).help(help);
-            });
-        }
+fn check(subject: &Subject<'_>, file: &ClosureFile, report: &mut Reporter<'_>) {
+    let problem = match &file.closure {
+        Ok(_) => file
+            .npm
+            .as_ref()
+            .and_then(NpmLock::lacking)
+            .map(|(package, name)| format!("it has no {name}, which {package} needs, perhaps on another platform")),
+        Err(error) => Some(error.to_string()),
+    };
+    if let Some(problem) = problem {
+        report.file(problem).help(format!("make it again with `acp-registry verify {} --closures`", subject.folder));
     }
-}
-
-/// The first dependency that a list for npm does not have, of any platform.
-fn lacking(list: &str) -> Option<String> {
-    let lock: NpmLock = serde_json::from_str(list).ok()?;
-    let (package, name) = lock.lacking()?;
-    Some(format!("it has no {name}, which {package} needs, perhaps on another platform"))
 }
