@@ -1,9 +1,10 @@
 //! `acp-registry new`
 
 use std::path::Path;
+use std::time::SystemTime;
 
 use acp_registry::check::CheckOptions;
-use acp_registry::closures::ClosureChange;
+use acp_registry::closures::{ClosureChange, ClosureError};
 use acp_registry::config::Config;
 use acp_registry::examination::{Demand, Examination};
 use acp_registry::failure::{Exit, Failure};
@@ -15,8 +16,9 @@ use acp_registry::registry::Registry;
 use acp_registry::scaffold::{
     self, Added, Addition, Draft, FILES, GithubSpec, NewOrigin, PATIENCE, Scaffolder, Todo, Ways,
 };
+use acp_registry::select::AgentFilter;
 use acp_registry::text::{plural, printable, quote};
-use acp_registry::verify::{Attempts, StartAttempt, Trying, Verifier, VerifyEvent};
+use acp_registry::verify::{Attempts, Job, NewClosures, StartAttempt, Trying, Verifier, VerifyEvent, VerifyRequest};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -241,8 +243,35 @@ fn write_closures(
     let folder = registry.entries.iter().find(|folder| folder.id == args.id);
     let agents: Vec<_> = folder.and_then(|one| Some((one.id.as_str(), one.manifest.present()?))).into_iter().collect();
     let mut changes = verifier::make_closures(&args.live, settings, (&registry, &advisories), &agents, ui)?;
+    refuse_failing(args, settings, &registry, &mut changes, ui)?;
     verifier::write_closures(&mut changes, &registry, ui);
     Ok(changes)
+}
+
+/// Refuses the closures with which the agent does not start as it did without them: people will get what they name.
+fn refuse_failing(
+    args: &Args,
+    settings: VerifierSettings<'_>,
+    registry: &Registry,
+    changes: &mut [ClosureChange],
+    ui: &Ui,
+) -> Result<(), Failure> {
+    let closures: NewClosures = changes.iter().filter_map(ClosureChange::published).collect();
+    if closures.is_empty() {
+        return Ok(());
+    }
+    let agents = AgentFilter::new([args.id.clone()], None);
+    let job =
+        Job::prepare(registry, &VerifyRequest { agents, closures, ..VerifyRequest::default() }, SystemTime::now())?;
+    ui.note("starting it with what the list names");
+    let settings = VerifierSettings { demand: &Demand::default(), ..settings };
+    let verified = verifier::run(&args.live, settings, job, &|_| {}, ui)?;
+    if let Some(row) = verified.rows.iter().find(|row| row.is_finding()) {
+        for change in changes.iter_mut().filter(|change| change.done.is_ok()) {
+            change.done = Err(ClosureError::Fails(row.message().unwrap_or_default().to_owned()));
+        }
+    }
+    Ok(())
 }
 
 /// The arguments that were given with `--args`.

@@ -15,12 +15,14 @@ use crate::verify::Verify;
 /// An `npm` that installs a package whose program is an agent if it gets the arguments that its name describes.
 const NPM: &str = r#"#!/bin/sh
 case "$*" in *"--package-lock-only --omit-lockfile-registry-resolved"*) list="${0%/*}/list" ;; esac
+way=$1
 while [ $# -gt 0 ]; do
   case "$1" in --prefix) prefix=$2; shift ;; --) spec=$2 ;; esac
   shift
 done
 [ -z "$list" ] || { cp "$list" "$prefix/package-lock.json"; exit; }
 name=${spec%@*}
+[ "$way" != ci ] || name=$(sed 's/.*node_modules\/\([a-z]*\)".*/\1/' "$prefix/package-lock.json")
 folder=$prefix/node_modules/$name
 mkdir -p "$folder"
 case $name in
@@ -30,8 +32,9 @@ esac
 echo '{"bin":"run.sh"}' > "$folder/package.json"
 cat > "$folder/run.sh" <<SCRIPT
 #!/bin/sh
+[ "$name $way" != "torn ci" ] || exit 3
 case "$name \$*" in
-  "plain "|"flag --acp"|"word acp"|"experimental --experimental-acp"|"own serve --stdio") exec "AGENT" ok ;;
+  "plain "|"flag --acp"|"word acp"|"experimental --experimental-acp"|"own serve --stdio"|"torn serve --stdio") exec "AGENT" ok ;;
   "led --led") exec "AGENT" recipe --led ;;
   "led "*) exec "AGENT" recipe ;;
   "wrong ") exec "AGENT" played 'client {"id":2,"method":"acp-registry/unknown","params":{}}
@@ -153,14 +156,25 @@ fn an_npm_package_becomes_an_agent_that_validates() {
 
 #[test]
 fn the_list_of_its_packages_is_written_where_it_is_asked_for() {
-    let new = Place::with([("/npm/own", package(&usual()))]);
+    let new = Place::with([("/npm/own", package(&usual())), ("/npm/torn", package(&usual()))]);
     let own = ["--npm", "own", "--args", "serve --stdio"];
-    let list = crate::closures::list("1.2.0", &json!({}));
-    new.verify.env.write("bin/list", &list);
+    let list = |name: &str| {
+        let package =
+            json!({ "version": "1.2.0", "integrity": format!("sha512-{}==", "A".repeat(86)), "bin": "run.sh" });
+        json!({ "lockfileVersion": 3, "packages": { format!("node_modules/{name}"): package } })
+    };
+    new.verify.env.write("bin/list", list("own").to_string());
     let (code, document) = new.json(&[&["some-agent"][..], &own, &["--closures"]].concat());
     let files = json!(["some-agent/agent.json", "some-agent/icon.svg", "some-agent/package-lock.json"]);
     assert_eq!((code, &document["files"]), (0, &files), "{document}");
-    assert_eq!(new.verify.env.read("r/some-agent/package-lock.json"), list);
+    let written: Value = serde_json::from_str(&new.verify.env.read("r/some-agent/package-lock.json")).unwrap();
+    assert_eq!(written, list("own"));
+    // What people would get is tested, and not only what npm installs for this machine.
+    new.verify.env.write("bin/list", list("torn").to_string());
+    let (code, document) = new.json(&["failing-agent", "--npm", "torn", "--args", "serve --stdio", "--closures"]);
+    let message = "the list of its packages was not written: the agent that it installs fails: ";
+    assert!(code == 1 && document["error"]["message"].as_str().unwrap().starts_with(message), "{document}");
+    assert_eq!(document["files"], json!(["failing-agent/agent.json", "failing-agent/icon.svg"]));
     // The agent is written without a list that cannot be made, or where the agent does not start.
     new.verify.env.write("bin/list", "[");
     let (code, document) = new.json(&[&["other-agent"][..], &own, &["--closures"]].concat());
@@ -172,7 +186,7 @@ fn the_list_of_its_packages_is_written_where_it_is_asked_for() {
     assert_eq!(document["files"], json!(["other-agent/agent.json", "other-agent/icon.svg"]));
     let run = new.run(&["third-agent", "--npm", "own", "--closures"]);
     assert!(run.code == 0 && run.stderr.contains("the agent was not seen to start"), "{}", run.stderr);
-    assert_eq!(new.files().len(), 7);
+    assert_eq!(new.files().len(), 9);
     let run = new.run(&["fourth-agent", "--npm", "own", "--closures", "--no-check"]);
     assert_eq!(run.code, 2, "{}", run.stderr);
 }

@@ -71,6 +71,9 @@ pub enum ClosureError {
         /// The last second of a publication.
         last: Timestamp,
     },
+    /// The agent that it installs did not pass, for this reason.
+    #[error("the agent that it installs fails: {0}")]
+    Fails(String),
     /// uv names no Python, for which the list would be.
     #[error("uv finds no Python: install one with `uv python install`")]
     NoPython,
