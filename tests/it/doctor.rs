@@ -239,6 +239,14 @@ fn leftovers_are_no_error() {
     let done = doctor.people.run(&["gc"]);
     assert!(done.code == 0 && done.stdout.starts_with("removed files of interrupted runs, 0 B\n"));
     assert_eq!(names(&doctor.json(&[]).1["agents"][0]["checks"]), [("files", "ok")]);
+    // A receipt that was to replace the one of the version.
+    let mut versions = fs::read_dir(&agent).unwrap().map(|item| item.unwrap().path()).filter(|path| path.is_dir());
+    let receipt = versions.next().unwrap().join(".tmp-receipt.json-Ab12Cd");
+    fs::write(&receipt, "{").unwrap();
+    assert_eq!(names(&doctor.json(&[]).1["agents"][0]["checks"]), [("leftovers", "warning"), ("files", "ok")]);
+    let done = doctor.people.run(&["gc"]);
+    assert!(done.stdout.starts_with("removed files of interrupted runs") && !receipt.exists(), "{}", done.stdout);
+    assert_eq!(names(&doctor.json(&[]).1["agents"][0]["checks"]), [("files", "ok")]);
 }
 
 #[test]

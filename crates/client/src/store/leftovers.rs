@@ -93,8 +93,21 @@ pub(super) fn restorable(agent: &Path, left: &Path) -> Vec<(PathBuf, PathBuf)> {
 
 /// What interrupted runs have left of an agent, or what another process is changing.
 pub(super) fn list(agent: &Path) -> Result<Vec<PathBuf>, PathError> {
-    let items = fs::read_dir(agent).map_err(PathError::at(agent))?.flatten();
-    Ok(items.filter(|item| is_unfinished(&item.file_name().to_string_lossy())).map(|item| item.path()).collect())
+    let mut left = Vec::new();
+    for item in fs::read_dir(agent).map_err(PathError::at(agent))?.flatten() {
+        let path = item.path();
+        if is_unfinished(&item.file_name().to_string_lossy()) {
+            left.push(path);
+        } else if is_version(&path) {
+            // A receipt that was to replace the one of the version.
+            let items = fs::read_dir(&path).into_iter().flatten().flatten();
+            let is_left = |item: &fs::DirEntry| {
+                is_replacement(&item.file_name().to_string_lossy()) && item.file_type().is_ok_and(|kind| kind.is_file())
+            };
+            left.extend(items.filter(is_left).map(|item| item.path()));
+        }
+    }
+    Ok(left)
 }
 
 /// Whether this is the name of a directory in which something is being installed, or of a file that will replace
