@@ -9,14 +9,16 @@ mod make;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use acp_registry_host::fs::{PathError, ReadError, read_bounded, write_atomic};
+use acp_registry_host::lock::{self, Lock};
 use acp_registry_plan::closure;
 use acp_registry_plan::digest::{InvalidDigest, Sha256};
 use acp_registry_plan::failure::Failure;
 use acp_registry_plan::manifest::{AgentId, BinaryTarget, Distribution, NpmSpec, Package, PackageKind};
 use acp_registry_plan::source::Span;
-use acp_registry_plan::text::quote;
+use acp_registry_plan::text::{printable, quote};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 use toml::de::DeTable;
@@ -211,6 +213,35 @@ impl LockFile {
     pub fn text(&self) -> String {
         let file = Self { schema: 1, agents: self.agents.clone() };
         format!("{HEAD}{}", toml::to_string_pretty(&file).unwrap_or_default())
+    }
+
+    /// The file at a path, or a new one if there is none.
+    ///
+    /// # Errors
+    /// [`Error`] when it cannot be read.
+    pub fn read_or_new(path: &Path) -> Result<Self, Error> {
+        Ok(if path.exists() { Self::read(path)? } else { Self::default() })
+    }
+
+    /// Adds entries to the file at a path, in the place of those of the same agents. Another process that writes it is waited
+    /// for.
+    ///
+    /// # Errors
+    /// [`Failure`] when it cannot be read or written, or another process does not end.
+    pub async fn add(path: &Path, entries: BTreeMap<AgentId, Locked>, patience: Duration) -> Result<(), Failure> {
+        let unwritable = |error: PathError| error.unwritable("--lock");
+        let lock = Lock::wait(&lock::beside(path), "writing the lock file", patience, &|_| ()).await;
+        let busy = |holder: String| {
+            let message = format!("the lock file {} is in use: {}", path.display(), printable(&holder));
+            Failure::unable(message).help("wait until it has ended, or name another file with --lock")
+        };
+        let lock = lock.map_err(unwritable)?.map_err(busy)?;
+        let written = Self::read_or_new(path).map_err(Failure::from).and_then(|mut file| {
+            file.agents.extend(entries);
+            file.write(path).map_err(unwritable)
+        });
+        lock.remove();
+        written
     }
 
     /// Writes the file, in one step.

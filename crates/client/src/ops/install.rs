@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use acp_registry_host::fs::{PathError, check_writable, temporary};
-use acp_registry_host::lock::{self, Lock};
+use acp_registry_host::fs::{check_writable, temporary};
 use acp_registry_plan::documents::{IndexOrigin, Launch};
 use acp_registry_plan::failure::{AgentFailure, Code, Failure};
 use acp_registry_plan::manifest::{AgentId, PackageKind};
@@ -123,7 +122,7 @@ pub async fn install(session: &Session, request: &Install, events: &Events<'_>) 
     } else {
         if let Some(path) = request.lock.as_deref().filter(|_| !request.dry_run) {
             check_writable(path).map_err(|error| error.unwritable("--lock"))?;
-            read_or_new(path)?;
+            LockFile::read_or_new(path)?;
         }
         for named in request.agents.iter().filter(|_| !request.dry_run) {
             // Otherwise, its pin would be unknown.
@@ -404,11 +403,6 @@ fn plans_in(
     Ok(tasks)
 }
 
-/// The lock file, or a new one if there is none.
-fn read_or_new(path: &Path) -> Result<LockFile, Failure> {
-    Ok(if path.exists() { LockFile::read(path)? } else { LockFile::default() })
-}
-
 /// Records the installed versions in the lock file. Its other entries are kept.
 pub(super) async fn write(
     path: &Path,
@@ -417,7 +411,7 @@ pub(super) async fn write(
     session: &Session,
     events: &Events<'_>,
 ) -> Result<(), Failure> {
-    let earlier = read_or_new(path)?;
+    let earlier = LockFile::read_or_new(path)?;
     let mut entries = BTreeMap::new();
     let temporary = temporary();
     let installer = if session.options().is_offline {
@@ -455,18 +449,5 @@ pub(super) async fn write(
         entries.insert(plan.id.clone(), entry);
     }
     // Finding the digests may take minutes, in which another process may have added its agents.
-    let unwritable = |error: PathError| error.unwritable("--lock");
-    let patience = session.store.patience;
-    let lock = Lock::wait(&lock::beside(path), "writing the lock file", patience, &|_| ()).await.map_err(unwritable)?;
-    let busy = |holder: String| {
-        let message = format!("the lock file {} is in use: {}", path.display(), printable(&holder));
-        Failure::unable(message).help("wait until it has ended, or name another file with --lock")
-    };
-    let lock = lock.map_err(busy)?;
-    let written = read_or_new(path).and_then(|mut file| {
-        file.agents.extend(entries);
-        file.write(path).map_err(unwritable)
-    });
-    lock.remove();
-    written
+    LockFile::add(path, entries, session.store.patience).await
 }
