@@ -79,7 +79,9 @@ fn package(test: &str) -> Option<&'static Path> {
         }
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let folder = root.join("target/packages/acp-registry-wasm");
-        let run = Run::of(Command::new(root.join("crates/wasm/build")).arg(&folder));
+        // As for a release, whatever compiles the tests.
+        let mut build = Command::new(root.join("crates/wasm/build"));
+        let run = Run::of(build.arg(&folder).env_remove("RUSTC_WORKSPACE_WRAPPER"));
         assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
         Ok(folder)
     });
