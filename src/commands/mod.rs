@@ -1,7 +1,7 @@
-//! The command line. Only this layer uses clap, reads the environment and prints.
+//! The commands. Only this program uses clap, reads the environment and prints.
 //!
-//! One file per command. A command consists of its flags and a function that calls the library and passes the result to
-//! [`Ui`].
+//! A file or folder for each command. A command consists of its flags and a function that calls the library and passes the
+//! result to [`Ui`].
 
 pub(crate) mod build;
 pub(crate) mod bump;

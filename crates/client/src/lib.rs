@@ -13,7 +13,7 @@
 //! | [`login`] | SIGN IN: carries out an authentication method, refuses one that starts a program of others, and checks that the agent then opens a session; signs out |
 //! | [`elsewhere`] | ELSEWHERE: runs this program on another machine, by `ssh` or in a distribution of WSL |
 //! | [`ops`] | DO: what people ask for: find, install, update, repair, uninstall, diagnose, sign in |
-//! | [`registry`] | LOAD: the folder of a registry: manifests, icons and the quarantine, as far as they can be read |
+//! | [`registry`] | LOAD: the folder of a registry: manifests, icons, the quarantine, recalled versions and lists of packages, as far as they can be read |
 //! | [`settings`] | SETTINGS: generates the settings with which a client of the protocol starts an agent |
 
 #![warn(missing_docs, clippy::must_use_candidate)]

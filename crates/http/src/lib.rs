@@ -3,7 +3,7 @@
 //! * [`address`]: which addresses and hosts are refused; [`AllowedHosts`]: which of them a person has allowed nevertheless
 //! * [`Client`]: requests, redirects, each of which is checked, and retries; [`Client::probe`], [`Client::size_at_source`], [`Client::document`], [`Client::understand`],
 //!   [`Client::download`], [`Client::revalidate`]
-//! * [`HostLimits`]: how many requests a host gets at a time, and how long it asks to wait
+//! * [`HostLimits`]: how many requests a host gets at a time, which answers are asked for again, and after how long
 //! * [`Authorities`]: certificate authorities that the environment names
 //! * [`Proxies`]: the proxy of each request, from the environment
 //! * [`Credentials`]: secrets, each for its host

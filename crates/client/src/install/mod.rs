@@ -1,9 +1,9 @@
 //! INSTALL: puts what a manifest names below a directory, and finds its program.
 //!
 //! ```text
-//! package ─→ npm ─┐
-//! package ─→ uv ──┼─→ Start: an absolute path, arguments, variables
-//! archive ────────┘
+//! package ─→ npm, or a tree of its list ─┐
+//! package ─→ uv ─────────────────────────┼─→ Start: an absolute path, arguments, variables
+//! archive ───────────────────────────────┘
 //! ```
 //!
 //! * [`Installer`]: the package managers, the HTTP client and the limits that an installation uses
@@ -16,7 +16,8 @@
 //! Package managers run as agents do (see [`acp_registry_host::process`]): without access to the person's home, in
 //! a session of their own, and ended with all processes that they have started. They also get the configuration of the
 //! person's own package managers. Install scripts of npm packages run, as with `npx`, since some agents fetch their
-//! program in one; they see the variables of npm.
+//! program in one; they see the variables of npm. With a list of packages, only those of the agent's own package and approved
+//! ones run.
 //!
 //! The store keeps what is installed, and starts it again. To install into a directory of your own:
 //!

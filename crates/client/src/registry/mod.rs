@@ -1,4 +1,4 @@
-//! LOAD: a registry directory: its agents and its quarantine list.
+//! LOAD: a registry directory: its agents with their lists of packages, its quarantine list and its recalled versions.
 //!
 //! Loading never fails because of one entry: unreadable entries are kept with the reason, which the checks report.
 

@@ -3,8 +3,8 @@
 //! * [`Catalog`]: renders the files of the site, in parts
 //! * [`CONTENTS`]: the kinds of files in a published tree
 //!
-//! Pages are templates in `templates/`; XML is written element by element (`text`). Style and scripts are plain files
-//! in `src/site/assets/`; comments are removed from scripts. Links are relative, so that the site works below any
+//! Pages are templates in `templates/` of the repository; XML is written element by element (`text`). Style and scripts are
+//! plain files in `assets/` here; comments are removed from scripts. Links are relative, so that the site works below any
 //! path. Pictures for link previews are drawn when the site is built. Texts from manifests are limited in length and escaped. Pages load nothing from other hosts.
 
 pub(crate) mod assets;
