@@ -5,7 +5,7 @@
 //! | `commands` | a file or folder for each command, or for several of one kind (`list` and `search`, `run` and `which`, `login` and `logout`): flags, one call of the library, its text, its document |
 //! | `flags` | flags that several commands share, and what they become |
 //! | `documents` | what JSON documents of several commands share, and events; documents about agents are the reports of the library's `ops` |
-//! | `formats` | findings and outcomes as SARIF, JUnit, Markdown, workflow commands and text |
+//! | `formats` | findings and outcomes as JSON, SARIF, JUnit, Markdown, workflow commands and text |
 //! | `terminal` | output, tables, progress, prompts, help and completion |
 //!
 //! Only this program uses clap, reads variables of the environment and prints.

@@ -26,9 +26,9 @@ use crate::commands::{leftovers, verifier};
 use crate::documents::Document;
 use crate::flags::global::{FormatArgs, Global, configured_levels};
 use crate::flags::level::LevelName;
-use crate::flags::live::{LiveArgs, VerifierSettings};
 use crate::flags::network::{self, Needs};
 use crate::flags::value;
+use crate::flags::verifier::{VerifierArgs, VerifierSettings};
 use crate::formats::examination::examination;
 use crate::terminal::layout::Look;
 use crate::terminal::progress::AgentsProgress;
@@ -100,14 +100,14 @@ pub(crate) struct Args {
     pub(crate) format: FormatArgs,
 
     #[command(flatten)]
-    live: LiveArgs,
+    verifier: VerifierArgs,
 }
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let config = global.config()?;
     let levels = configured_levels(&config, &global.config_file(&global.registry_dir()))?;
     let allowed = global.allowed_hosts()?;
-    if args.live.is_set() && args.no_check {
+    if args.verifier.is_set() && args.no_check {
         let failure = Failure::usage("--no-check starts nothing, and other flags are for starting agents");
         return Err(failure.help("leave out --no-check, or these flags"));
     }
@@ -127,7 +127,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         use_cache: !args.no_cache,
         demand: &demand,
     };
-    let verifier = args.live.verifier(settings, ui)?;
+    let verifier = args.verifier.verifier(settings, ui)?;
     signals::run(ui, draft.name_command(&verifier.installer, &verifier.handshake.temporary))??;
     let attempts = try_ways(args, verifier, &draft.agent.distribution, ui)?;
     let added = addition.end(draft, named(args), attempts, !args.dry_run)?;
@@ -192,7 +192,7 @@ fn try_ways(
     let Some(ways) = Ways::of(distribution, Platform::host(), named(args).as_deref()) else {
         return Ok(Some(Attempts::impossible()));
     };
-    if !args.live.has_timeout() {
+    if !args.verifier.has_timeout() {
         verifier.handshake.timeout = PATIENCE;
     }
     let progress = AgentsProgress::new(ui, vec![args.id.clone()]);
@@ -242,7 +242,7 @@ fn write_closures(
     let advisories = verifier::all_advisories((settings.config, settings.allowed), &registry, settings.use_cache, ui)?;
     let folder = registry.entries.iter().find(|folder| folder.id == args.id);
     let agents: Vec<_> = folder.and_then(|one| Some((one.id.as_str(), one.manifest.present()?))).into_iter().collect();
-    let mut changes = verifier::make_closures(&args.live, settings, (&registry, &advisories), &agents, ui)?;
+    let mut changes = verifier::make_closures(&args.verifier, settings, (&registry, &advisories), &agents, ui)?;
     refuse_failing(args, settings, &registry, &mut changes, ui)?;
     verifier::write_closures(&mut changes, &registry, ui);
     Ok(changes)
@@ -265,7 +265,7 @@ fn refuse_failing(
         Job::prepare(registry, &VerifyRequest { agents, closures, ..VerifyRequest::default() }, SystemTime::now())?;
     ui.note("starting it with what the list names");
     let settings = VerifierSettings { demand: &Demand::default(), ..settings };
-    let verified = verifier::run(&args.live, settings, job, &|_| {}, ui)?;
+    let verified = verifier::run(&args.verifier, settings, job, &|_| {}, ui)?;
     if let Some(row) = verified.rows.iter().find(|row| row.is_finding()) {
         for change in changes.iter_mut().filter(|change| change.done.is_ok()) {
             change.done = Err(ClosureError::Fails(row.message().unwrap_or_default().to_owned()));

@@ -15,8 +15,8 @@ use acp_registry::sources::Needs;
 use acp_registry::verify::{Job, Row, Task, Verified};
 
 use crate::commands::leftovers;
-use crate::flags::live::{LiveArgs, VerifierSettings};
 use crate::flags::network;
+use crate::flags::verifier::{VerifierArgs, VerifierSettings};
 use crate::terminal::progress::AgentsProgress;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
@@ -65,7 +65,7 @@ pub(crate) fn missing_package_managers() -> Failure {
 /// Runs a job with a progress display. Warns about temporary directories that could not be removed, and about processes
 /// that had left their tree. `finished` is called with each row as soon as it is complete.
 pub(crate) fn run(
-    args: &LiveArgs,
+    args: &VerifierArgs,
     settings: VerifierSettings<'_>,
     job: Job,
     finished: &dyn Fn(&Row),
@@ -104,7 +104,7 @@ pub(crate) fn run(
 
 /// Makes the closures of these agents that the registry lacks.
 pub(crate) fn make_closures(
-    args: &LiveArgs,
+    args: &VerifierArgs,
     settings: VerifierSettings<'_>,
     (registry, advisories): (&Registry, &Advisories),
     agents: &[(&str, &Manifest)],

@@ -26,9 +26,9 @@ use crate::commands::verifier;
 use crate::documents::Document;
 use crate::flags::global::{Global, prefix};
 use crate::flags::level::LevelArgs;
-use crate::flags::live::{LiveArgs, VerifierSettings};
 use crate::flags::report::ReportArgs;
 use crate::flags::session::kind;
+use crate::flags::verifier::{VerifierArgs, VerifierSettings};
 use crate::flags::{candidates, value};
 use crate::formats::examination::{self, Examinee, examination};
 use crate::formats::outcome::{found, isolation, outcome};
@@ -109,7 +109,7 @@ pub(crate) struct Args {
     pub(crate) report: ReportArgs,
 
     #[command(flatten)]
-    live: LiveArgs,
+    verifier: VerifierArgs,
 }
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
@@ -142,7 +142,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let is_selected = |id: &str| selection.ids.as_ref().is_none_or(|ids| ids.contains(id));
         let folders = registry.entries.iter().filter(|folder| is_selected(&folder.id));
         let agents: Vec<_> = folders.filter_map(|one| Some((one.id.as_str(), one.manifest.present()?))).collect();
-        lists = verifier::make_closures(&args.live, settings, (&registry, &advisories), &agents, ui)?;
+        lists = verifier::make_closures(&args.verifier, settings, (&registry, &advisories), &agents, ui)?;
         request.closures = lists.iter().filter_map(ClosureChange::published).collect();
     }
     let mut job = Job::prepare(&registry, &request, now)?;
@@ -151,7 +151,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     job.refuse_malicious(&registry, &advisories);
     let finished = steps(job.tasks().len(), ui);
-    let Verified { rows, unwritten, nothing } = verifier::run(&args.live, settings, job, &finished, ui)?;
+    let Verified { rows, unwritten, nothing } = verifier::run(&args.verifier, settings, job, &finished, ui)?;
     let nothing = nothing.map(|nothing| match nothing {
         Nothing::NoAgents if are_all_withdrawn(&registry, &config) => Nothing::Withdrawn,
         other => other,

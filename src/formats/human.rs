@@ -7,7 +7,7 @@ use acp_registry::text::{begins_command, is_hidden, plural, printable};
 use annotate_snippets::{AnnotationKind, Level as Title, Origin, Renderer, Snippet};
 use unicode_width::UnicodeWidthChar as _;
 
-use crate::formats::{Report, equal, others};
+use crate::formats::{Report, equal, others, summary};
 use crate::terminal::layout::Look;
 
 /// The longest part of a source line that is shown, in columns.
@@ -29,17 +29,9 @@ const TITLE: usize = 20;
 const LEAD: usize = 40;
 
 pub(crate) fn render(report: &Report<'_>) -> String {
-    let out = findings(report);
-    let checked = report.checked;
-    let skipped = checked.count_agents(CheckOutcome::Skipped);
-    let summary = format!(
-        "{} checked: {}, {}{}",
-        plural(checked.agents.len() - skipped, "agent"),
-        plural(checked.count(Level::Error), "error"),
-        plural(checked.count(Level::Warning), "warning"),
-        if skipped == 0 { String::new() } else { format!(" ({} not selected)", plural(skipped, "agent")) },
-    );
-    out + &report.look.wrap(&summary, 2)
+    let skipped = report.checked.count_agents(CheckOutcome::Skipped);
+    let unselected = if skipped == 0 { String::new() } else { format!(" ({} not selected)", plural(skipped, "agent")) };
+    findings(report) + &report.look.wrap(&(summary(report.checked) + &unselected), 2)
 }
 
 /// Renders the findings without the summary line.

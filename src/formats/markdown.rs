@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
-use acp_registry::check::CheckOutcome;
 use acp_registry::finding::{Finding, Level};
 use acp_registry::text::{cell, code_span, plural, prose};
 
-use crate::formats::{Report, equal, others};
+use crate::formats::{Report, equal, others, summary};
 
 /// The longest comment, in bytes. GitHub's limit is 65,536 characters.
 const COMMENT_LIMIT: usize = 60_000;
@@ -22,13 +21,7 @@ const REST: usize = 100;
 
 pub(crate) fn render(report: &Report<'_>) -> String {
     let checked = report.checked;
-    let skipped = checked.count_agents(CheckOutcome::Skipped);
-    let mut out = format!(
-        "**{} checked: {}, {}.**\n",
-        plural(checked.agents.len() - skipped, "agent"),
-        plural(checked.count(Level::Error), "error"),
-        plural(checked.count(Level::Warning), "warning"),
-    );
+    let mut out = format!("**{}.**\n", summary(checked));
     let notes = || checked.notes.iter().map(|note| format!("\n⚠️ {}\n", prose(note)));
     let limit =
         COMMENT_LIMIT - 2 * REST - notes().map(|note| note.len()).fold(0, |sum, length| (sum + length).min(NOTES));

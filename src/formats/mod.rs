@@ -8,6 +8,8 @@
 //! | [`Format::Github`] | annotations of GitHub Actions | text that would begin another workflow command |
 //! | [`Format::Junit`] | test reports | everything that XML or a terminal could misread |
 //! | [`Format::Markdown`] | a comment on a pull request | nothing: text that is not plain prose is put in code spans |
+//!
+//! [`outcome`] and [`examination`] are what several formats say of a handshake and of an examination.
 
 pub(crate) mod examination;
 pub(crate) mod github;
@@ -22,9 +24,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use acp_registry::check::Checked;
+use acp_registry::check::{CheckOutcome, Checked};
 use acp_registry::failure::Failure;
 use acp_registry::finding::{Finding, Level};
+use acp_registry::text::plural;
 use clap::ValueEnum;
 
 use crate::terminal::layout::Look;
@@ -63,6 +66,16 @@ pub(crate) struct Report<'a> {
     pub(crate) look: Look,
     /// Why some of the work could not be done, for the JSON document.
     pub(crate) failure: Option<Failure>,
+}
+
+/// How many agents were checked, and what was found, in one line.
+fn summary(checked: &Checked) -> String {
+    format!(
+        "{} checked: {}, {}",
+        plural(checked.agents.len() - checked.count_agents(CheckOutcome::Skipped), "agent"),
+        plural(checked.count(Level::Error), "error"),
+        plural(checked.count(Level::Warning), "warning"),
+    )
 }
 
 impl Report<'_> {

@@ -22,7 +22,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
-use crate::site::assets::{FIXED, caching};
+use crate::site::contents::{FIXED, caching};
 use crate::site::{CSP, ICON_CSP, media_type};
 
 /// Script that reloads a page when the files have changed.

@@ -30,7 +30,7 @@ use self::text::BumpReport;
 use crate::commands::verifier;
 use crate::flags::global::{Global, configured_levels};
 use crate::flags::level::LevelName;
-use crate::flags::live::{LiveArgs, VerifierSettings};
+use crate::flags::verifier::{VerifierArgs, VerifierSettings};
 use crate::flags::{candidates, network};
 use crate::terminal::progress::Count;
 use crate::terminal::signals;
@@ -100,7 +100,7 @@ pub(crate) struct Args {
     propose: ProposeArgs,
 
     #[command(flatten)]
-    live: LiveArgs,
+    verifier: VerifierArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -143,10 +143,10 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let config = global.config()?;
     let levels = configured_levels(&config, &global.config_file(&global.registry_dir()))?;
     let allowed = global.allowed_hosts()?;
-    if args.live.is_set() && !args.verify {
+    if args.verifier.is_set() && !args.verify {
         return Err(Failure::usage("flags for installing and starting agents need --verify"));
     }
-    if args.verify && !args.live.has_sandbox() {
+    if args.verify && !args.verifier.has_sandbox() {
         refuse_token()?;
     }
     let registry = load_active(&global.registry_dir(), &config, &args.ids)?;
@@ -190,7 +190,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let new = closures.iter().filter_map(ClosureChange::published).collect();
         let mut starts = session.starts(&results, &demand, &new);
         let tasks = std::mem::take(&mut starts.tasks);
-        let rows = verifier::run(&args.live, settings, tasks.into(), &|_| (), ui)?.rows;
+        let rows = verifier::run(&args.verifier, settings, tasks.into(), &|_| (), ui)?.rows;
         for Passed { row, before, compared } in starts.judge(&mut results, rows) {
             let examined = compared.as_ref().map(examination_notes).unwrap_or_default();
             let text = handshake_notes(&row, before.as_ref()) + &examined;
@@ -259,7 +259,7 @@ fn new_closures(
     let Bumper { client, sources, config, .. } = *bumper;
     let demand = Demand::default();
     let settings = VerifierSettings { allowed, config, probes: false, use_cache: !args.no_cache, demand: &demand };
-    let installer = args.live.verifier(settings, ui)?.installer;
+    let installer = args.verifier.verifier(settings, ui)?.installer;
     let max_days_newer = config.closures.max_days_newer;
     let maker = ClosureMaker {
         registry,

@@ -16,8 +16,8 @@ use acp_registry::verify::refuse_malicious;
 
 use crate::commands::verifier;
 use crate::commands::verify;
-use crate::flags::live::{LiveArgs, VerifierSettings};
 use crate::flags::network;
+use crate::flags::verifier::{VerifierArgs, VerifierSettings};
 use crate::terminal::progress::SurveyProgress;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
@@ -50,7 +50,7 @@ pub(crate) struct SurveyArgs {
     no_cache: bool,
 
     #[command(flatten)]
-    live: LiveArgs,
+    verifier: VerifierArgs,
 }
 
 impl SurveyArgs {
@@ -76,7 +76,7 @@ pub(crate) fn run(
     ui: &Ui,
 ) -> Result<(Option<Survey>, Advisories), Failure> {
     let wants_handshake = args.starts_agents();
-    if args.live.is_set() && !wants_handshake {
+    if args.verifier.is_set() && !wants_handshake {
         return Err(Failure::usage(
             "--jobs, --timeout, --install-timeout, --sandbox, --network and --allow-build need --handshake or --all",
         ));
@@ -126,7 +126,7 @@ pub(crate) fn run(
         let use_cache = !args.no_cache;
         let settings = VerifierSettings { allowed, config, probes: true, use_cache, demand };
         let finished = verify::steps(tasks.len(), ui);
-        let verified = verifier::run(&args.live, settings, tasks.into(), &finished, ui)?;
+        let verified = verifier::run(&args.verifier, settings, tasks.into(), &finished, ui)?;
         let withdrawn = survey::not_started(registry, selection, config);
         survey.notes.extend(withdrawn.clone());
         for note in withdrawn.into_iter().chain(survey.take_rows(verified.rows)) {

@@ -2,7 +2,6 @@
 //! for ever; what else is published says how long caches may keep it.
 
 use acp_registry_plan::digest::Sha256;
-use acp_registry_plan::entries::DISCOVERY;
 
 /// A style sheet: a file for each part of the pages, in cascade layers. A rule of a later layer wins over one of an
 /// earlier layer, whatever their selectors; `!important` reverses that.
@@ -94,25 +93,6 @@ fn without_comments(text: &str) -> String {
     lines.flat_map(|line| [line, "\n"]).collect()
 }
 
-/// `Cache-Control` of files whose names contain a digest of their content.
-pub(crate) const FIXED: &str = "public, max-age=31536000, immutable";
-
-/// `Cache-Control` of documents that clients read of single agents. A cache may answer with an old one for a minute while it
-/// asks for a new one. More would let an old entry meet a new discovery document, and the client would read the whole index.
-pub(crate) const ENTRY: &str = "public, max-age=300, stale-while-revalidate=60";
-
-/// `Cache-Control` of all other files, which may change.
-pub(crate) const SHORT: &str = "public, max-age=300";
-
-/// `Cache-Control` of a file of a published tree, by its name.
-pub(crate) fn caching(name: &str) -> &'static str {
-    match name {
-        _ if name.starts_with("assets/") || name.starts_with("entry-lists/") => FIXED,
-        _ if name == DISCOVERY || name.starts_with("entries/") => ENTRY,
-        _ => SHORT,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,23 +105,6 @@ mod tests {
         for (stem, _, text) in FILES.iter().filter(|(_, ending, _)| *ending != "svg") {
             let is_open = |line: &str| line.matches('`').count() % 2 == 1 || line.contains("/*") != line.contains("*/");
             assert!(!text.lines().any(is_open), "{stem}");
-        }
-    }
-
-    #[test]
-    fn only_names_with_a_digest_are_kept_for_a_year() {
-        for (name, expected) in [
-            ("assets/site.0a1b2c3d.css", FIXED),
-            ("entry-lists/12.json", FIXED),
-            ("entries.json", ENTRY),
-            ("entries/registry/a.json", ENTRY),
-            ("registry.json", SHORT),
-            ("a.svg", SHORT),
-            ("index.html", SHORT),
-            ("agents/assets/index.html", SHORT),
-            ("SHA256SUMS", SHORT),
-        ] {
-            assert_eq!(caching(name), expected, "{name}");
         }
     }
 }

@@ -1,9 +1,11 @@
-//! `/api/`: a list of all kinds of files in a published tree. A test compares it with a built tree.
+//! All kinds of files in a published tree, with their media types and how long they are cached; `/api/`, which lists them. A test
+//! compares the list with a built tree.
 
 use askama::Template;
 
 use super::pages::{Frame, Site};
 use acp_registry_gate::config::AgentFile;
+use acp_registry_plan::entries::DISCOVERY;
 
 /// A kind of file in the published tree.
 #[derive(Debug, Clone, Copy)]
@@ -214,6 +216,25 @@ pub fn media_type(name: &str) -> &'static str {
     }
 }
 
+/// `Cache-Control` of files whose names contain a digest of their content.
+pub(crate) const FIXED: &str = "public, max-age=31536000, immutable";
+
+/// `Cache-Control` of documents that clients read of single agents. A cache may answer with an old one for a minute while it
+/// asks for a new one. More would let an old entry meet a new discovery document, and the client would read the whole index.
+pub(crate) const ENTRY: &str = "public, max-age=300, stale-while-revalidate=60";
+
+/// `Cache-Control` of all other files, which may change.
+pub(crate) const SHORT: &str = "public, max-age=300";
+
+/// `Cache-Control` of a file of a published tree, by its name.
+pub(crate) fn caching(name: &str) -> &'static str {
+    match name {
+        _ if name.starts_with("assets/") || name.starts_with("entry-lists/") => FIXED,
+        _ if name == DISCOVERY || name.starts_with("entries/") => ENTRY,
+        _ => SHORT,
+    }
+}
+
 #[derive(Template)]
 #[template(path = "api.html")]
 pub(super) struct Api<'a> {
@@ -249,5 +270,27 @@ pub(super) fn page<'a>(site: &'a Site, is_there: &dyn Fn(&str) -> bool) -> Api<'
         f: Frame::new(site, "api/", "Machine-readable files – ACP agents", description),
         data: rows(true),
         pages: rows(false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_with_a_digest_are_kept_for_a_year() {
+        for (name, expected) in [
+            ("assets/site.0a1b2c3d.css", FIXED),
+            ("entry-lists/12.json", FIXED),
+            ("entries.json", ENTRY),
+            ("entries/registry/a.json", ENTRY),
+            ("registry.json", SHORT),
+            ("a.svg", SHORT),
+            ("index.html", SHORT),
+            ("agents/assets/index.html", SHORT),
+            ("SHA256SUMS", SHORT),
+        ] {
+            assert_eq!(caching(name), expected, "{name}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::io;
 use acp_registry_gate::config::AgentFile;
 use acp_registry_plan::timestamp::Timestamp;
 
-use super::assets::{ENTRY, FIXED};
+use super::contents::{ENTRY, FIXED};
 use super::docs::GUIDES;
 use super::listing::Listing;
 use super::pages::Site;

@@ -7,11 +7,11 @@
 //! plain files in `assets/` here; comments are removed from scripts. Links are relative, so that the site works below any
 //! path. Pictures for link previews are drawn when the site is built. Texts from manifests are limited in length and escaped. Pages load nothing from other hosts.
 
-pub(crate) mod assets;
+mod assets;
 mod capabilities;
 mod catalog;
 mod changes;
-mod contents;
+pub(crate) mod contents;
 mod detail;
 mod docs;
 mod examinations;

@@ -18,7 +18,7 @@ use crate::terminal::ui::Ui;
 
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Installing and starting agents")]
-pub(crate) struct LiveArgs {
+pub(crate) struct VerifierArgs {
     /// Agents at once [default: the processors, at most 4]
     #[arg(long, value_name = "N", value_parser = value::number(1..=64))]
     jobs: Option<u16>,
@@ -51,7 +51,7 @@ pub(crate) struct LiveArgs {
     allow_build: bool,
 }
 
-impl LiveArgs {
+impl VerifierArgs {
     /// Whether any of these flags was given.
     pub(crate) fn is_set(&self) -> bool {
         self.jobs.is_some()
