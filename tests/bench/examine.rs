@@ -38,7 +38,7 @@ pub(crate) fn measure() {
     let checks: Duration = median.checks.iter().map(|examined| examined.duration).sum();
     println!("an examination at `turns` of an agent that answers at once, median of {ROUNDS} runs");
     println!(
-        "  {:.2} s (wanted: below 2 s) for {} checks that take {:.2} s; the longest:",
+        "  {:.2} s (wanted: below 6 s, most of it pauses in which nothing may come) for {} checks that take {:.2} s; the longest:",
         median.duration.as_secs_f64(),
         median.checks.len(),
         checks.as_secs_f64()
