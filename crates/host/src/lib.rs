@@ -1,13 +1,13 @@
 //! Wraps the operating system. Of this workspace, these modules use `crates/plan` alone.
 //!
 //! * [`cause`]: finds the line that explains a failure in a program's output
-//! * [`command`]: runs package managers, and programs that the user has named
+//! * [`command`]: asks package managers and programs of the system, and runs programs that the user has named
 //! * [`fs`]: reads untrusted files, and replaces files and directories atomically
 //! * [`git`]: runs git to read changes and history, and to update branches of a remote
 //! * [`host`]: detects what this machine can run besides native programs
 //! * [`lock`]: locks between processes
 //! * [`owner`]: checks who can change a file
-//! * [`process`]: starts untrusted programs, and ends them with all their descendants
+//! * [`process`]: starts agents, and package managers that install, and ends them with all their descendants
 //! * [`sandbox`]: confines this process, and what it starts, to some files
 //! * [`start`]: runs trusted programs in the user's environment
 //! * [`umask`]: restricts the permissions of new files
