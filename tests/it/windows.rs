@@ -95,9 +95,10 @@ fn an_agent_that_does_not_answer_ends_with_all_that_it_has_started() {
         beat.display()
     );
     env.write("child.cmd", script);
-    env.write("agent.cmd", "@call child.cmd\r\n");
+    // The agent has a directory of its own.
+    env.write("agent.cmd", format!("@call \"{}\"\r\n", env.path("child.cmd").display()));
     let run = env.run(&["probe", "--timeout", "30", "--json", "--", env.path("agent.cmd").to_str().unwrap()]);
-    assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
+    assert!(run.code == 1 && run.stdout.contains("\"timeout\""), "{}{}", run.stdout, run.stderr);
     let length = || std::fs::metadata(&beat).map_or(0, |metadata| metadata.len());
     let before = length();
     assert!(before > 0, "the child has not run");
