@@ -248,7 +248,7 @@ fn write_closures(
     Ok(changes)
 }
 
-/// Refuses the closures with which the agent does not start as it did without them: people will get what they name.
+/// Refuses the closures with which the agent does not pass, as `verify` does: people will get what they name.
 fn refuse_failing(
     args: &Args,
     settings: VerifierSettings<'_>,
