@@ -8,19 +8,19 @@ use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, fchmod, fstat, mkdirat, openat, renameat, statat, unlinkat,
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, fchmod, fstat, linkat, mkdirat, openat, renameat, statat, unlinkat,
 };
 use rustix::io::Errno;
 
-/// An open directory. Names are those of direct entries; links are never followed.
+/// An open directory. Names are those of direct entries, and links are never followed, where nothing else is said.
 #[derive(Debug)]
 pub(crate) struct OpenDirectory(OwnedFd);
 
 impl OpenDirectory {
     /// Opens a directory. A link at the path itself is an error; links in parent directories are followed.
-    #[cfg(any(target_os = "linux", test))]
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         Ok(open_at(CWD, path.as_os_str())?)
     }
@@ -51,6 +51,25 @@ impl OpenDirectory {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = openat(&self.0, name, flags, Mode::empty())?;
         Ok(is_file(fstat(&file)?).then(|| file.into()))
+    }
+
+    /// The size of a file in bytes, and when it was changed, 1970 at the earliest; `None` for what is no regular file. The
+    /// path may lead through directories, whose links are followed.
+    pub(crate) fn state(&self, path: &str) -> io::Result<Option<(u64, SystemTime)>> {
+        let stat = statat(&self.0, path, AtFlags::SYMLINK_NOFOLLOW)?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Ok(None);
+        }
+        let nanoseconds = u32::try_from(stat.st_mtime_nsec).unwrap_or_default();
+        let since = u64::try_from(stat.st_mtime).map_or(Duration::ZERO, |seconds| Duration::new(seconds, nanoseconds));
+        let changed = UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH);
+        Ok(Some((u64::try_from(stat.st_size).unwrap_or_default(), changed)))
+    }
+
+    /// Gives a file a second name, at the same path below another directory. The path may lead through directories, whose
+    /// links are followed.
+    pub(crate) fn link(&self, path: &str, target: &Self) -> io::Result<()> {
+        Ok(linkat(&self.0, path, &target.0, path, AtFlags::empty())?)
     }
 
     /// The permission bits.

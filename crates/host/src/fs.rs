@@ -5,11 +5,14 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use acp_registry_plan::digest::{Hasher, Sha256};
 use acp_registry_plan::failure::Failure;
 use rayon::prelude::*;
 
+#[cfg(unix)]
+use crate::directory::OpenDirectory;
 #[cfg(any(test, target_os = "linux"))]
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -692,29 +695,73 @@ impl FileSharing {
         Self { is_writable, ..Self::default() }
     }
 
-    /// Creates a file with the content and the mode of another one.
+    /// Creates a file with the content and the mode of the one at the same path below another directory.
     ///
     /// # Errors
     /// Returns the error of the operating system; there may then be an incomplete file.
-    pub fn share(&self, from: &Path, to: &Path) -> io::Result<()> {
+    pub fn share(&self, path: &str, from: &Folder, to: &Folder) -> io::Result<()> {
         // The system's copy is a clone where it can be one.
         if self.is_writable || cfg!(target_os = "macos") {
-            return copy_new(from, to);
+            return copy_new(&from.path.join(path), &to.path.join(path));
         }
         #[cfg(target_os = "linux")]
         if !self.has_no_clones.load(Ordering::Relaxed) {
-            match clone(from, to) {
+            match clone(&from.path.join(path), &to.path.join(path)) {
                 Ok(()) => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
                 Err(_) => self.has_no_clones.store(true, Ordering::Relaxed),
             }
         }
-        match fs::hard_link(from, to) {
+        match from.link(path, to) {
             Ok(()) => Ok(()),
             Err(error) if [io::ErrorKind::AlreadyExists, io::ErrorKind::NotFound].contains(&error.kind()) => Err(error),
             // Another file system, one without links, or too many links.
-            Err(_) => copy_new(from, to),
+            Err(_) => copy_new(&from.path.join(path), &to.path.join(path)),
         }
+    }
+}
+
+/// A directory that stays open, so that the system looks up only what is below it: a package has thousands of files.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    #[cfg(unix)]
+    open: OpenDirectory,
+}
+
+impl Folder {
+    /// Opens a directory.
+    ///
+    /// # Errors
+    /// Returns the error of the operating system.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self {
+            #[cfg(unix)]
+            open: OpenDirectory::open(path)?,
+            path: path.to_owned(),
+        })
+    }
+
+    /// The size of a file in bytes, and when it was changed, 1970 at the earliest; `None` for what is no regular file.
+    ///
+    /// # Errors
+    /// Returns the error of the operating system.
+    pub fn state(&self, path: &str) -> io::Result<Option<(u64, SystemTime)>> {
+        #[cfg(unix)]
+        return self.open.state(path);
+        #[cfg(not(unix))]
+        {
+            let found = self.path.join(path).symlink_metadata()?;
+            found.is_file().then(|| Ok((found.len(), found.modified()?))).transpose()
+        }
+    }
+
+    /// Gives a file a second name, at the same path below another directory.
+    fn link(&self, path: &str, to: &Self) -> io::Result<()> {
+        #[cfg(unix)]
+        return self.open.link(path, &to.open);
+        #[cfg(not(unix))]
+        return fs::hard_link(self.path.join(path), to.path.join(path));
     }
 }
 
@@ -978,23 +1025,34 @@ mod tests {
     fn files_are_shared_with_their_mode_and_never_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let [from, to, own] = ["from", "to", "own"].map(|name| folder.path().join(name));
-        fs::write(&from, "x").unwrap();
+        for place in [&from, &to, &own] {
+            fs::create_dir_all(place.join("a")).unwrap();
+        }
+        let file = from.join("a/x");
+        fs::write(&file, "x").unwrap();
         #[cfg(unix)]
-        fs::set_permissions(&from, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-        FileSharing::default().share(&from, &to).unwrap();
-        let writable = FileSharing::new(true);
-        writable.share(&from, &own).unwrap();
-        for place in [&to, &own] {
-            assert_eq!(fs::read(place).unwrap(), b"x");
-            assert_eq!(place.metadata().unwrap().permissions(), from.metadata().unwrap().permissions());
-            for sharing in [&FileSharing::default(), &writable] {
-                assert_eq!(sharing.share(&from, place).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let (shared, writable) = (FileSharing::default(), FileSharing::new(true));
+        let [from, to, own] = [from, to, own].map(|path| Folder::open(&path).unwrap());
+        for (sharing, to) in [(&shared, &to), (&writable, &own)] {
+            sharing.share("a/x", &from, to).unwrap();
+            assert_eq!(sharing.share("missing", &from, to).unwrap_err().kind(), io::ErrorKind::NotFound);
+        }
+        let metadata = file.metadata().unwrap();
+        for to in [&to, &own] {
+            let place = to.path.join("a/x");
+            assert_eq!(fs::read(&place).unwrap(), b"x");
+            assert_eq!(place.metadata().unwrap().permissions(), metadata.permissions());
+            for sharing in [&shared, &writable] {
+                let again = sharing.share("a/x", &from, to).unwrap_err();
+                assert_eq!(again.kind(), io::ErrorKind::AlreadyExists);
             }
         }
-        fs::write(&own, "another").unwrap();
-        assert_eq!(fs::read(&from).unwrap(), b"x");
-        let missing = FileSharing::default().share(&folder.path().join("missing"), &folder.path().join("new"));
-        assert_eq!(missing.unwrap_err().kind(), io::ErrorKind::NotFound);
+        fs::write(own.path.join("a/x"), "another").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"x");
+        assert_eq!(from.state("a/x").unwrap(), Some((1, metadata.modified().unwrap())));
+        assert_eq!(from.state("a").unwrap(), None);
+        assert_eq!(from.state("missing").unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use acp_registry_host::fs::{PathError, files_below, make_private, write_new};
 use acp_registry_host::lock::{Acquisition, Lock, mark_used};
@@ -155,10 +155,16 @@ pub(super) struct FileState {
     modified: u64,
 }
 
+impl From<(u64, SystemTime)> for FileState {
+    fn from((size, modified): (u64, SystemTime)) -> Self {
+        let since = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self { size, modified: u64::try_from(since.as_nanos()).unwrap_or(u64::MAX) }
+    }
+}
+
 impl From<&Metadata> for FileState {
     fn from(metadata: &Metadata) -> Self {
-        let since = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
-        Self { size: metadata.len(), modified: u64::try_from(since.as_nanos()).unwrap_or(u64::MAX) }
+        (metadata.len(), metadata.modified().unwrap_or(UNIX_EPOCH)).into()
     }
 }
 

@@ -17,7 +17,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use acp_registry_archive::{self as archive, Limits, UnsafeReason, unpack_package};
-use acp_registry_host::fs::{FileSharing, PathError, is_full, read_bounded, write_new};
+use acp_registry_host::fs::{FileSharing, Folder, PathError, is_full, read_bounded, write_new};
 use acp_registry_host::lock::{Acquisition, Lock};
 use acp_registry_http::{Client, FetchError, Problem, Sink};
 use acp_registry_plan::json;
@@ -280,12 +280,12 @@ impl StoredPackage {
 
     /// Whether all files are as they were unpacked.
     pub(super) fn is_intact(&self) -> bool {
-        self.list.files.iter().all(|file| self.has_unchanged(file))
+        self.open().is_ok_and(|files| self.list.files.iter().all(|file| file.is_unchanged(&files)))
     }
 
-    fn has_unchanged(&self, StoredFile(path, state): &StoredFile) -> bool {
-        let found = self.directory.join(FILES).join(path).symlink_metadata();
-        found.is_ok_and(|found| found.is_file() && FileState::from(&found) == *state)
+    fn open(&self) -> Result<Folder, PathError> {
+        let files = self.directory.join(FILES);
+        Folder::open(&files).map_err(PathError::at(&files))
     }
 
     /// Puts its files into a new directory. Returns whether all of them are as they were unpacked.
@@ -303,29 +303,37 @@ impl StoredPackage {
     }
 
     fn put(&self, into: &Path, sharing: &FileSharing, replaces: bool) -> Result<bool, PathError> {
-        let from = self.directory.join(FILES);
         let folders: BTreeSet<&str> =
             self.list.files.iter().filter_map(|file| Some(file.0.rsplit_once('/')?.0)).chain([""]).collect();
         for folder in folders {
             let place = into.join(folder);
             fs::create_dir_all(&place).map_err(PathError::at(&place))?;
         }
+        // Another process fetches it again.
+        let Ok(from) = self.open() else { return Ok(false) };
+        let to = Folder::open(into).map_err(PathError::at(into))?;
         // A bundle is one package of many files.
         let put = |file: &StoredFile| {
-            if !self.has_unchanged(file) {
+            if !file.is_unchanged(&from) {
                 return Ok(false);
             }
-            let (source, target) = (from.join(&file.0), into.join(&file.0));
             if replaces {
-                let _ = fs::remove_file(&target);
+                let _ = fs::remove_file(into.join(&file.0));
             }
-            match sharing.share(&source, &target) {
+            match sharing.share(&file.0, &from, &to) {
                 // Another process fetches it again.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-                shared => shared.map(|()| true).map_err(PathError::at(&target)),
+                shared => shared.map(|()| true).map_err(PathError::at(&into.join(&file.0))),
             }
         };
         self.list.files.par_iter().map(put).try_reduce(|| true, |one, other| Ok(one && other))
+    }
+}
+
+impl StoredFile {
+    /// Whether it is as it was unpacked.
+    fn is_unchanged(&self, files: &Folder) -> bool {
+        files.state(&self.0).is_ok_and(|found| found.map(FileState::from) == Some(self.1))
     }
 }
 

@@ -6,7 +6,7 @@
 //! but npm's names packages only, and neither covers an environment with its interpreter.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::{fs, io};
 
 use acp_registry_host::fs::{PathError, files_below, open_file, read_bounded, write_new};
@@ -15,7 +15,6 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::directory::{DIGESTS, FILES};
-use super::receipt::unix_name;
 use super::{Error, Version};
 use crate::install::Kind;
 
@@ -65,8 +64,10 @@ pub(super) fn record(directory: &Path, program: &Path, kind: Kind) -> Result<u64
         (found.into_iter().map(|(path, _)| path).collect(), BTreeMap::new())
     } else {
         let named = found.into_par_iter().filter_map(|(path, bytes)| Some((file_name(&path, directory)?, bytes)));
+        let mut named: Vec<_> = named.filter(|(name, _)| !is_rewritten(name)).collect();
+        named.par_sort_unstable();
         let program = program.canonicalize().map_err(PathError::at(program))?;
-        (vec![program], named.filter(|(name, _)| !is_rewritten(name)).collect())
+        (vec![program], named.into_iter().collect())
     };
     let real = directory.canonicalize().map_err(PathError::at(directory))?;
     let digests: BTreeMap<String, String> = files
@@ -158,9 +159,12 @@ impl Version {
     }
 }
 
-/// The path below a directory, with `/` between the parts; `None` where it is not Unicode.
+/// The path below a directory, with `/` between the parts; `None` where it is not Unicode. Compares bytes: a package has tens
+/// of thousands of files, and each has the path of the directory before its own.
 fn file_name(path: &Path, directory: &Path) -> Option<String> {
-    unix_name(path.strip_prefix(directory).ok()?)
+    let below = path.as_os_str().as_encoded_bytes().strip_prefix(directory.as_os_str().as_encoded_bytes())?;
+    let name = str::from_utf8(below).ok()?.strip_prefix(MAIN_SEPARATOR)?;
+    Some(if cfg!(windows) { name.replace(MAIN_SEPARATOR, "/") } else { name.to_owned() })
 }
 
 fn digest(path: &Path) -> io::Result<String> {
