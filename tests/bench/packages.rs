@@ -4,6 +4,8 @@ use std::cell::Cell;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -41,20 +43,10 @@ pub(crate) fn compare(folder: &Path) {
         let ours = format!(
             "XDG_CACHE_HOME='{cache}' '{PROGRAM}' -q install --no-check --index '{index}' --root '{root}' example"
         );
-        let clear = || {
-            for path in [root, out] {
-                if Path::new(path).exists() {
-                    fs::remove_dir_all(path).expect("the last round's output");
-                }
-            }
-        };
+        let moved = Cell::new(0);
+        let clear = || clear(&[root, out].map(str::to_owned), &folder.join(format!("{kind}-moved")), &moved);
         clear();
         // A first run of both fills the caches.
-        let is_done = |script: &str| {
-            let mut command = Command::new("sh");
-            command.args(["-c", script]).stdout(Stdio::null()).stderr(Stdio::null());
-            command.status().is_ok_and(|status| status.success())
-        };
         if !is_done(&baseline) || !is_done(&ours) {
             println!("installing {package}: SKIPPED, its registry or package manager cannot be reached");
             continue;
@@ -68,6 +60,24 @@ pub(crate) fn compare(folder: &Path) {
     }
 }
 
+/// Whether a script of `sh` ends well.
+fn is_done(script: &str) -> bool {
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Moves what the last round has made into another directory. It is not removed: for a minute, ext4 looks for inodes other
+/// than those of removed files, which takes longer than writing new ones.
+fn clear(paths: &[String], into: &Path, moved: &Cell<u32>) {
+    fs::create_dir_all(into).expect("a directory");
+    for path in paths.iter().filter(|path| Path::new(path).exists()) {
+        fs::rename(path, into.join(moved.replace(moved.get() + 1).to_string())).expect("another name");
+    }
+    // An installation is made durable with all that others have written before it.
+    assert!(is_done("sync"), "what was written before is on the disk");
+}
+
 /// A small, a middle and a large npm agent, and how often each is installed from empty caches.
 const LOCKED: [(&str, usize); 3] = [("pi-acp@0.0.34", 3), ("@google/gemini-cli@0.61.0", 3), ("openclaw@2026.9.6", 1)];
 
@@ -75,16 +85,11 @@ const LOCKED: [(&str, usize); 3] = [("pi-acp@0.0.34", 3), ("@google/gemini-cli@0
 const WARM: usize = 5;
 
 /// Measures the installation of a lock file's packages with warm caches, and from empty ones, beside npm, pnpm and bun with
-/// lists of the same versions, without install scripts, and beside npm with them. Needs the package registry of npm, and 10 GB.
+/// lists of the same versions, without install scripts, and beside npm with them. Needs the package registry of npm, and 20 GB.
 pub(crate) fn locked(folder: &Path) {
     let tools = folder.join("tools");
-    let sh = |script: &str| {
-        let mut command = Command::new("sh");
-        command.args(["-c", script]).stdout(Stdio::null()).stderr(Stdio::null());
-        command.status().is_ok_and(|status| status.success())
-    };
     let tool = tools.to_str().expect("a path in UTF-8");
-    if !sh(&format!("npm install --no-audit --no-fund --prefix '{tool}' pnpm bun")) {
+    if !is_done(&format!("npm install --no-audit --no-fund --prefix '{tool}' pnpm bun")) {
         println!("locked packages: SKIPPED, npm or its registry cannot be reached");
         return;
     }
@@ -112,13 +117,13 @@ pub(crate) fn locked(folder: &Path) {
         let ours = format!(
             "XDG_CACHE_HOME='{place}/cache' '{PROGRAM}' -q install --no-check --locked --lock '{place}/x.lock' --index '{place}/index.json' --root '{place}/root' example"
         );
-        let prepared = sh(&format!(
+        let prepared = is_done(&format!(
             "cd '{place}/npm' && npm install --package-lock-only --ignore-scripts --no-audit --no-fund"
-        )) && sh(&format!(
+        )) && is_done(&format!(
             "cd '{place}' && cp npm/package-lock.json pnpm && cp npm/package-lock.json bun"
-        )) && sh(&format!("cd '{place}/pnpm' && '{bin}/pnpm' import && rm package-lock.json"))
-            && sh(&format!("cd '{place}/bun' && '{bin}/bun' install --lockfile-only --ignore-scripts"))
-            && sh(&format!(
+        )) && is_done(&format!("cd '{place}/pnpm' && '{bin}/pnpm' import && rm package-lock.json"))
+            && is_done(&format!("cd '{place}/bun' && '{bin}/bun' install --lockfile-only --ignore-scripts"))
+            && is_done(&format!(
                 "XDG_CACHE_HOME='{place}/cache' '{PROGRAM}' -q install --no-check --index '{place}/index.json' --root '{place}/first' --lock '{place}/x.lock' example"
             ));
         if !prepared {
@@ -133,19 +138,11 @@ pub(crate) fn locked(folder: &Path) {
             ("install --locked", format!("{ignore}{ours}")),
         ];
         let scripted = [("npm ci", npm), ("install --locked", ours)];
-        // Moved away instead of removed: for a minute, ext4 looks for inodes other than those of removed files, which takes
-        // longer than writing new ones.
         let moved = Cell::new(0);
         let clear = |caches: &[&str]| {
             let made = ["root", "npm/node_modules", "pnpm/node_modules", "bun/node_modules"];
-            for path in made.iter().chain(caches).map(|path| format!("{place}/{path}")) {
-                if Path::new(&path).exists() {
-                    fs::rename(path, format!("{place}/moved-{}", moved.replace(moved.get() + 1)))
-                        .expect("another name");
-                }
-            }
-            // An installation is made durable with all that others have written before it.
-            assert!(sh("sync"));
+            let paths: Vec<String> = made.iter().chain(caches).map(|path| format!("{place}/{path}")).collect();
+            clear(&paths, &Path::new(place).join("moved"), &moved);
         };
         let caches = &["npm-cache", "pnpm-store", "bun-cache", "cache"];
         let measured = [
@@ -160,6 +157,11 @@ pub(crate) fn locked(folder: &Path) {
             let shells: Vec<[&str; 3]> = quiet.iter().map(|script| ["sh", "-c", script]).collect();
             let shells: Vec<&[&str]> = shells.iter().map(<[&str; 3]>::as_slice).collect();
             let samples = rounds(count, &shells, || clear(caches));
+            // Of the largest agent, all rounds would take 30 GB. The minute is that of `clear`.
+            if cold == 1 {
+                fs::remove_dir_all(Path::new(place).join("moved")).expect("what the rounds have made");
+                thread::sleep(Duration::from_mins(1));
+            }
             println!("{package} with {what}, medians of {count} runs");
             for ((name, _), sample) in commands.iter().zip(&samples) {
                 let (wall, memory) = (sample.wall.as_secs_f64() * 1000.0, sample.memory_kib as f64 / 1024.0);

@@ -5,9 +5,9 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | [`manifest`] | LOAD: parses one `agent.json` into a typed value that knows its positions; versions, package specifications, archive URLs |
-//! | [`index`] | READ: parses the text of an index; turns it into agents |
-//! | [`resolve`] | RESOLVE: which version, for which platform, from where, by which runtime; turns an id into a plan |
+//! | [`manifest`] | LOAD: parses one `agent.json` into a typed value that knows its positions; versions, package specifications, archive URLs and the formats of archives that clients know |
+//! | [`index`] | READ: parses the text of an index; turns it into agents, and says which it does not have |
+//! | [`resolve`] | RESOLVE: which version, for which platform, from where, by which runtime; turns an id into a plan, or says why there is none, and what to install where a runtime is missing |
 //! | [`closure`] | a package with all that it needs, each with its digest; which of them a machine needs |
 //! | [`documents`] | the JSON documents that describe an index and a plan |
 //! | [`duration`] | durations in flags and configurations |

@@ -107,8 +107,7 @@ impl Session {
 
     /// The failure for an agent that is not installed, without the help to install it. `near` chooses the ids to suggest.
     fn absent(&self, id: &str, near: impl Fn(&[AgentId]) -> Vec<&str>) -> Failure {
-        let root = self.store.root().display();
-        let failure = Failure::usage(format!("{} is not installed in {root}", quote(id))).code(Code::NotInstalled);
+        let failure = Failure::from(self.store.not_installed(id));
         let mut known = self.store.ids().unwrap_or_default();
         // One that is being installed has files already.
         known.retain(|known| **known != *id);

@@ -55,6 +55,11 @@ impl Store {
         &self.root
     }
 
+    /// The error for an agent that is not there.
+    pub(crate) fn not_installed(&self, id: &str) -> Error {
+        Error::NotInstalled { id: id.to_owned(), root: self.root.clone() }
+    }
+
     pub(super) fn agents(&self) -> PathBuf {
         self.root().join("agents")
     }

@@ -99,8 +99,13 @@ pub enum Error {
     #[error("{} is a link, which is not followed", .0.display())]
     Link(PathBuf),
     /// The agent is not installed.
-    #[error("{} is not installed", quote(.0))]
-    NotInstalled(String),
+    #[error("{} is not installed in {}", quote(id), root.display())]
+    NotInstalled {
+        /// Its id, or what was taken for one.
+        id: String,
+        /// The directory of agents.
+        root: PathBuf,
+    },
 }
 
 impl Error {
@@ -160,7 +165,7 @@ impl Error {
             Self::Foreign { .. } => Some(remove_by_hand().into()),
             Self::Running { .. } => Some("end it first".into()),
             Self::Link(_) => Some("remove it, or name the directory that is meant with --root".into()),
-            Self::Unfit { .. } | Self::NotInstalled(_) => None,
+            Self::Unfit { .. } | Self::NotInstalled { .. } => None,
         }
     }
 }
@@ -258,7 +263,7 @@ impl From<Error> for Failure {
             Error::Changed { .. } | Error::OtherProgram { .. } => Code::Changed,
             Error::Unfit { .. } | Error::Foreign { .. } => Code::Refused,
             Error::Running { .. } => Code::Running,
-            Error::NotInstalled(_) => Code::NotInstalled,
+            Error::NotInstalled { .. } => Code::NotInstalled,
             Error::Path(_) | Error::Removal(_) | Error::Link(_) => Code::Failed,
         };
         let (help, without_id) = (error.remedy(), error.without_id());
@@ -275,7 +280,7 @@ impl From<Error> for Failure {
             _ => None,
         };
         let failure = match &error {
-            Error::NotInstalled(_) => Self::usage(error),
+            Error::NotInstalled { .. } => Self::usage(error),
             _ if error.is_of_integrity() => Self::refused(error),
             _ => Self::unable(error),
         };

@@ -205,7 +205,7 @@ impl Store {
         let work = if is_pinned { "pinning" } else { "unpinning" };
         let _lock = self.lock(id, &format!("{work} {id}"), waiting).await?;
         let agent = self.directory(id);
-        let current = Current::read(&agent)?.ok_or_else(|| Error::NotInstalled(id.to_string()))?;
+        let current = Current::read(&agent)?.ok_or_else(|| self.not_installed(id))?;
         Current::new(current.folder, is_pinned).write(&agent)
     }
 
@@ -220,7 +220,7 @@ impl Store {
         waiting: &(dyn Fn(&str) + Sync),
     ) -> Result<bool, Error> {
         let _lock = self.lock(id, &format!("repairing {id}"), waiting).await?;
-        let mut version = self.agent(id)?.ok_or_else(|| Error::NotInstalled(id.to_string()))?.current;
+        let mut version = self.agent(id)?.ok_or_else(|| self.not_installed(id))?.current;
         let is_other = version.follow_interpreter(environment);
         if is_other {
             version.write_receipt()?;
@@ -264,7 +264,7 @@ impl Store {
         let id = &version.receipt.id;
         let _lock = self.lock(id, &format!("noting that settings name {id}"), wait).await?;
         let Some(mut version) = Version::read(&version.directory)? else {
-            return Err(Error::NotInstalled(id.to_string()));
+            return Err(self.not_installed(id));
         };
         version.receipt.named_by.insert(client.to_owned());
         version.write_receipt()

@@ -67,7 +67,7 @@ impl Store {
     ) -> Result<Option<Freed>, Error> {
         let agent = self.directory(id);
         if !(agent.is_symlink() || self.is_agent(id)) {
-            return Err(Error::NotInstalled(id.to_string()));
+            return Err(self.not_installed(id));
         }
         if self.only_looks {
             self.refuse_foreign_agent(id)?;
