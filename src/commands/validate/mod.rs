@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
         ui.warning(&format!("the quarantine list cannot be used: {problem}"));
     }
     if registry.entries.is_empty() && registry.strays.is_empty() {
-        ui.note("the registry has no agents yet; `acp-registry new` adds one");
+        ui.note(select::NO_AGENTS);
     }
     ui.detail(&format!("checking {} in {}", registry.entries.len(), registry.root.display()));
     let (survey, advisories) = survey::run(&args.survey, &registry, &selection, &config, &allowed_hosts, ui)?;

@@ -241,10 +241,13 @@ impl From<Error> for Failure {
     }
 }
 
+/// What to say of a registry without agents.
+pub const NO_AGENTS: &str = "the registry has no agents yet; `acp-registry new` adds one";
+
 /// The help for an unknown id: the agents that the registry has.
 fn what_there_is(ids: &[String]) -> String {
     if ids.is_empty() {
-        return "the registry has no agents yet; `acp-registry new` adds one".to_owned();
+        return NO_AGENTS.to_owned();
     }
     let named = brief_list(ids.iter().map(|id| quote(id)), NAMED);
     format!("the registry has {named}; `acp-registry new` adds an agent")
