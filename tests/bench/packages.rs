@@ -1,6 +1,5 @@
 //! Measures installing real packages with warm caches, as a ratio to npm and uv alone.
 
-use std::cell::Cell;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -43,8 +42,8 @@ pub(crate) fn compare(folder: &Path) {
         let ours = format!(
             "XDG_CACHE_HOME='{cache}' '{PROGRAM}' -q install --no-check --index '{index}' --root '{root}' example"
         );
-        let moved = Cell::new(0);
-        let clear = || clear(&[root, out].map(str::to_owned), &folder.join(format!("{kind}-moved")), &moved);
+        let moved = tempfile::tempdir_in(folder).expect("a directory");
+        let clear = || clear(&[root, out].map(str::to_owned), moved.path());
         clear();
         // A first run of both fills the caches.
         if !is_done(&baseline) || !is_done(&ours) {
@@ -69,10 +68,10 @@ fn is_done(script: &str) -> bool {
 
 /// Moves what the last round has made into another directory. It is not removed: for a minute, ext4 looks for inodes other
 /// than those of removed files, which takes longer than writing new ones.
-fn clear(paths: &[String], into: &Path, moved: &Cell<u32>) {
-    fs::create_dir_all(into).expect("a directory");
+fn clear(paths: &[String], into: &Path) {
     for path in paths.iter().filter(|path| Path::new(path).exists()) {
-        fs::rename(path, into.join(moved.replace(moved.get() + 1).to_string())).expect("another name");
+        let place = tempfile::tempdir_in(into).expect("a directory").keep();
+        fs::rename(path, place.join("made")).expect("another name");
     }
     // An installation is made durable with all that others have written before it.
     assert!(is_done("sync"), "what was written before is on the disk");
@@ -138,12 +137,8 @@ pub(crate) fn locked(folder: &Path) {
             ("install --locked", format!("{ignore}{ours}")),
         ];
         let scripted = [("npm ci", npm), ("install --locked", ours)];
-        let moved = Cell::new(0);
-        let clear = |caches: &[&str]| {
-            let made = ["root", "npm/node_modules", "pnpm/node_modules", "bun/node_modules"];
-            let paths: Vec<String> = made.iter().chain(caches).map(|path| format!("{place}/{path}")).collect();
-            clear(&paths, &Path::new(place).join("moved"), &moved);
-        };
+        let mut moved = tempfile::tempdir_in(folder).expect("a directory");
+        let made = ["root", "npm/node_modules", "pnpm/node_modules", "bun/node_modules"];
         let caches = &["npm-cache", "pnpm-store", "bun-cache", "cache"];
         let measured = [
             ("warm caches", &[][..], &plain[..], WARM),
@@ -156,10 +151,11 @@ pub(crate) fn locked(folder: &Path) {
                 commands.iter().map(|(_, script)| format!("{{ {script}; }} >/dev/null 2>&1")).collect();
             let shells: Vec<[&str; 3]> = quiet.iter().map(|script| ["sh", "-c", script]).collect();
             let shells: Vec<&[&str]> = shells.iter().map(<[&str; 3]>::as_slice).collect();
-            let samples = rounds(count, &shells, || clear(caches));
+            let paths: Vec<String> = made.iter().chain(caches).map(|path| format!("{place}/{path}")).collect();
+            let samples = rounds(count, &shells, || clear(&paths, moved.path()));
             // Of the largest agent, all rounds would take 30 GB. The minute is that of `clear`.
             if cold == 1 {
-                fs::remove_dir_all(Path::new(place).join("moved")).expect("what the rounds have made");
+                moved = tempfile::tempdir_in(folder).expect("a directory");
                 thread::sleep(Duration::from_mins(1));
             }
             println!("{package} with {what}, medians of {count} runs");

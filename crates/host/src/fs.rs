@@ -1051,6 +1051,12 @@ mod tests {
         fs::write(own.path.join("a/x"), "another").unwrap();
         assert_eq!(fs::read(&file).unwrap(), b"x");
         assert_eq!(from.state("a/x").unwrap(), Some((1, metadata.modified().unwrap())));
+        #[cfg(unix)]
+        {
+            let early = SystemTime::UNIX_EPOCH - std::time::Duration::from_millis(1500);
+            File::options().write(true).open(&file).unwrap().set_modified(early).unwrap();
+            assert_eq!(from.state("a/x").unwrap(), Some((1, SystemTime::UNIX_EPOCH)));
+        }
         assert_eq!(from.state("a").unwrap(), None);
         assert_eq!(from.state("missing").unwrap_err().kind(), io::ErrorKind::NotFound);
     }

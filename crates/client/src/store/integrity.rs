@@ -6,7 +6,7 @@
 //! but npm's names packages only, and neither covers an environment with its interpreter.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use acp_registry_host::fs::{PathError, files_below, open_file, read_bounded, write_new};
@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::directory::{DIGESTS, FILES};
+use super::receipt::file_name;
 use super::{Error, Version};
 use crate::install::Kind;
 
@@ -157,14 +158,6 @@ impl Version {
     fn damaged_digests(&self, message: String) -> Error {
         Error::Damaged { id: self.receipt.id.to_string(), path: self.directory.join(DIGESTS), message }
     }
-}
-
-/// The path below a directory, with `/` between the parts; `None` where it is not Unicode. Compares bytes: a package has tens
-/// of thousands of files, and each has the path of the directory before its own.
-fn file_name(path: &Path, directory: &Path) -> Option<String> {
-    let below = path.as_os_str().as_encoded_bytes().strip_prefix(directory.as_os_str().as_encoded_bytes())?;
-    let name = str::from_utf8(below).ok()?.strip_prefix(MAIN_SEPARATOR)?;
-    Some(if cfg!(windows) { name.replace(MAIN_SEPARATOR, "/") } else { name.to_owned() })
 }
 
 fn digest(path: &Path) -> io::Result<String> {

@@ -1,7 +1,7 @@
 //! The receipt of an installation: `receipt.json`, written last.
 
 use std::collections::BTreeSet;
-use std::path::{Component, Path};
+use std::path::{Component, MAIN_SEPARATOR, Path};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -191,12 +191,34 @@ fn find_control(value: &Value, name: &str) -> Option<(String, String)> {
 /// The path below the directory, with the links on the way resolved.
 fn relative(path: &Path, directory: &Path) -> std::io::Result<String> {
     let (real, directory) = (path.canonicalize()?, directory.canonicalize()?);
-    let outside = || std::io::Error::other("the program is a link that leads out of the installation");
-    unix_name(real.strip_prefix(directory).map_err(|_| outside())?)
-        .ok_or_else(|| std::io::Error::other("the program's name is not Unicode"))
+    if !real.starts_with(&directory) {
+        return Err(std::io::Error::other("the program is a link that leads out of the installation"));
+    }
+    file_name(&real, &directory).ok_or_else(|| std::io::Error::other("the program's name is not Unicode"))
 }
 
-/// A relative path with `/` between the parts; `None` where it is not Unicode.
-pub(super) fn unix_name(path: &Path) -> Option<String> {
-    Some(path.components().map(|part| part.as_os_str().to_str()).collect::<Option<Vec<&str>>>()?.join("/"))
+/// The path below a directory, with `/` between the parts; `None` where it is not Unicode. Compares bytes: a package has tens
+/// of thousands of files, and each has the path of the directory before its own.
+pub(super) fn file_name(path: &Path, directory: &Path) -> Option<String> {
+    let below = path.as_os_str().as_encoded_bytes().strip_prefix(directory.as_os_str().as_encoded_bytes())?;
+    let name = str::from_utf8(below).ok()?.strip_prefix(MAIN_SEPARATOR)?;
+    Some(if cfg!(windows) { name.replace(MAIN_SEPARATOR, "/") } else { name.to_owned() })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_named_by_its_path_below_the_directory() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt as _;
+
+        let name =
+            |path: &[u8]| file_name(Path::new(OsStr::from_bytes(path)), Path::new(OsStr::from_bytes(b"/a/\xff")));
+        assert_eq!(name(b"/a/\xff/b/c\\d").as_deref(), Some("b/c\\d"));
+        assert_eq!(name(b"/a/\xff/b/\xff"), None);
+        assert_eq!(name(b"/a/\xffb/c"), None);
+        assert_eq!(name(b"/a/b"), None);
+    }
 }
