@@ -106,8 +106,9 @@ lint: setup ## formatting, clippy, and the links of the documentation
 	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps --document-private-items --lib --examples --all-features --workspace
 
 # Nothing is linked, so that C code of dependencies needs no compiler for the other system.
-check-platforms: setup ## compile for Windows and macOS, as far as that goes without their linkers; needs rustup
+check-platforms: setup ## compile for this system without features, and for Windows and macOS, as far as that goes without their linkers; needs rustup
 	rustup target add x86_64-pc-windows-gnu aarch64-apple-darwin
+	cargo check --all-targets
 	CC_x86_64_pc_windows_gnu=true AR_x86_64_pc_windows_gnu=true cargo check --all-targets --target x86_64-pc-windows-gnu
 	CC_aarch64_apple_darwin=true AR_aarch64_apple_darwin=true cargo check --all-targets --target aarch64-apple-darwin
 

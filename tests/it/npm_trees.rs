@@ -627,6 +627,7 @@ fn masked(mask: &str, command: &Command) -> Command {
     masked
 }
 
+#[cfg(feature = "world")]
 #[test]
 fn the_tree_is_the_same_as_npm_makes_it() {
     const TEST: &str = "the_tree_is_the_same_as_npm_makes_it";
@@ -705,6 +706,7 @@ fn the_tree_is_the_same_as_npm_makes_it() {
 }
 
 /// Compares a tree with the one that npm makes of the same list.
+#[cfg(feature = "world")]
 fn is_as_of_npm(world: &World, ours: &Path, mask: &str) {
     let list = fs::read_to_string(ours.join("package-lock.json")).unwrap();
     let mut with_addresses: Value = serde_json::from_str(&list).unwrap();
