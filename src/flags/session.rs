@@ -4,7 +4,6 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use acp_registry::config::Config;
 use acp_registry::duration;
 use acp_registry::host::fs::PathError;
 use acp_registry::host::process::hide_from_agents;
@@ -252,9 +251,10 @@ pub(crate) fn open(args: &SessionArgs, packages: PackageArgs, global: &Global) -
     options.allowed_hosts = global.allowed_hosts()?;
     options.keeps_packages = !packages.no_cache;
     options.allow_build = packages.allow_build;
-    if let IndexLocation::Path(registry) = &options.index {
-        // A configuration that cannot be read allows nothing.
-        let config = Config::read_in(registry).unwrap_or_default();
+    if let IndexLocation::Path(registry) = &options.index
+        && registry.is_dir()
+    {
+        let config = global.config_in(registry)?;
         options.builders = config.builders();
         options.approved_scripts = config.approved_scripts();
     }

@@ -726,6 +726,12 @@ fn a_checkout_is_installed_with_its_lists_and_what_it_approves() {
     let command = command.arg(people.env.path("r")).env("ACP_REGISTRY_ROOT", people.env.path("two"));
     let run = with_npm(&people, command);
     assert!(run.code == 0 && called(&people).contains("rebuild"), "{} {}", run.stderr, called(&people));
+    // A mistake in the configuration does not take the approval back in silence.
+    people.env.write("r/registry.toml", "[npm.own]\nallow-script = []\n");
+    let mut command = people.command(&["install", "own", "--no-check", "--index"]);
+    let run = with_npm(&people, command.arg(people.env.path("r")).env("ACP_REGISTRY_ROOT", people.env.path("three")));
+    assert!(run.code == 2 && run.stderr.contains("2 | allow-script = []"), "{}", run.stderr);
+    people.env.write("r/registry.toml", "");
     // Other packages are not taken instead.
     people.env.write("r/own/package-lock.json", list.replace("\"version\":\"1.0.0\"", "\"version\":\"0.9.0\""));
     let mut command = people.command(&["install", "own", "--no-check", "--index"]);

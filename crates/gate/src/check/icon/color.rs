@@ -82,6 +82,9 @@ pub(in super::super) fn colors(
             }
         }
     }
+    if icon.styles.is_empty() {
+        return found;
+    }
     // Keys of elements that may be painted, and of those in clips only.
     let (clipped, painted): (Vec<_>, Vec<_>) =
         icon.elements().partition(|node| elements.get(node.id()).is_some_and(|element| element.is_only_in_clip));
