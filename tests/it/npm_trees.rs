@@ -410,6 +410,89 @@ fn scripts_are_run_once_by_npm_and_write_into_no_other_installation() {
     assert!(run.code == 3 && run.stderr.contains(needed), "{} {}", run.code, run.stderr);
 }
 
+/// What scripts make is kept, but for links and the removal of directories, for which they run again.
+#[test]
+fn scripts_change_permissions_directories_and_links_and_all_stays() {
+    for (change, is_kept) in [
+        ("chmod 755 \"$package/tool.sh\"", true),
+        ("mkdir -p \"$package/empty/cache\"", true),
+        ("mkdir \"$package/ro\" && echo x > \"$package/ro/x\" && chmod 555 \"$package/ro\"", true),
+        ("ln -s ../own/cli.js \"$package/../.bin/extra\"", false),
+        ("ln -s cli.js \"$package/link\"", false),
+        ("rm -r \"$package/d\" && echo file > \"$package/d\"", false),
+        ("rm -r \"$package/d\"", false),
+        ("chmod 700 \"$package/d\"", true),
+        #[cfg(target_os = "linux")] // Others know no such name.
+        ("echo x > \"$package/$(printf 'a\\377')\"", false),
+    ] {
+        let mut world = World::new();
+        let files: [(&str, &[u8]); 3] = [("package/data", b"plain"), ("package/tool.sh", b"x"), ("package/d/f", b"x")];
+        world.add_own(&files, &json!({ "hasInstallScript": true }));
+        world.people.env.write_program("bin/npm", &format!("{NPM}echo ran >> \"${{0%/*}}/ran\"\n{change}\n"));
+        let first = world.install("data").join("node_modules");
+        let second = world.install("elsewhere").join("node_modules");
+        assert_eq!(everything(&first), everything(&second), "{change}");
+        let runs = world.people.env.read("bin/ran").lines().count();
+        assert_eq!(runs, if is_kept { 1 } else { 2 }, "{change}");
+        let own = first.join("own");
+        let is_there = match change.split(' ').next().unwrap() {
+            "chmod" => mode(&own.join("tool.sh")) == 0o755 || mode(&own.join("d")) == 0o700,
+            "mkdir" => own.join("empty/cache").is_dir() || mode(&own.join("ro")) == 0o555,
+            "ln" => own.join("link").is_symlink() || first.join(".bin/extra").is_symlink(),
+            "rm" => !own.join("d").is_dir(),
+            _ => fs::read_dir(&own).unwrap().any(|item| item.unwrap().file_name().to_str().is_none()),
+        };
+        assert!(is_there && !first.with_file_name("copies").exists(), "{change}: {:?}", everything(&first));
+    }
+}
+
+/// A file of another agent's directory leads nowhere when that agent is gone.
+#[test]
+fn what_names_its_directory_is_used_there_alone() {
+    let mut world = World::new();
+    world.add_own(&[("package/data", b"plain")], &json!({ "hasInstallScript": true }));
+    let change = "echo ran >> \"${0%/*}/ran\"; echo \"in $package\" > \"$package/where\"";
+    world.people.env.write_program("bin/npm", &format!("{NPM}{change}\n"));
+    for (root, runs) in [("data", 1), ("data", 1), ("elsewhere", 2)] {
+        let files = world.install(root);
+        let where_it_is = fs::read_to_string(files.join("node_modules/own/where")).unwrap();
+        assert_eq!(where_it_is, format!("in {}\n", files.join("node_modules/own").display()));
+        assert_eq!(world.people.env.read("bin/ran").lines().count(), runs, "{root}");
+        fs::remove_dir_all(world.people.env.path(root)).unwrap();
+    }
+}
+
+#[test]
+fn a_missing_file_comes_from_the_store_without_a_network() {
+    let mut world = World::new();
+    world.add_own(&[("package/lib/x.js", b"x")], &json!({}));
+    let file = world.install("data").join("node_modules/own/lib/x.js");
+    fs::remove_file(&file).unwrap();
+    let requests = world.requests();
+    let offline = || Run::of(world.command("data").arg("--offline"));
+    let run = offline();
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!((fs::read(&file).unwrap(), world.requests()), (b"x".to_vec(), requests));
+    // Other bytes may be those of the store.
+    fs::write(&file, "yy").unwrap();
+    let run = offline();
+    assert!(
+        run.code == 3 && run.stderr.contains("own 1.0.0 is damaged, and repairing it needs the network"),
+        "{}",
+        run.stderr
+    );
+    world.install("data");
+    assert_eq!((fs::read(&file).unwrap(), world.requests()), (b"x".to_vec(), requests + 1));
+    // Nor does a file in the place of a package, or one that nobody may read, go into the tree.
+    let [stored] = world.stored().try_into().unwrap();
+    fs::set_permissions(stored.join("files/lib/x.js"), fs::Permissions::from_mode(0o000)).unwrap();
+    assert_ne!(mode(&world.install("second").join("node_modules/own/lib/x.js")), 0);
+    fs::remove_dir_all(&stored).unwrap();
+    fs::write(&stored, "in the way").unwrap();
+    world.install("third");
+    assert!(stored.is_dir() && world.called().is_empty(), "{}", world.called());
+}
+
 #[test]
 fn npm_does_not_go_where_the_program_does_not() {
     let mut world = World::new();
@@ -581,7 +664,7 @@ fn everything(directory: &Path) -> BTreeMap<String, String> {
             } else {
                 format!("{:o} {}", mode(&path), String::from_utf8_lossy(&fs::read(&path).unwrap()))
             };
-            found.insert(path.strip_prefix(directory).unwrap().to_str().unwrap().to_owned(), what);
+            found.insert(path.strip_prefix(directory).unwrap().to_string_lossy().into_owned(), what);
         }
     }
     found

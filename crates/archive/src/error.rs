@@ -89,6 +89,8 @@ pub enum UnsafeReason {
     Parent,
     #[error("has control or invisible characters in its name")]
     ControlCharacter,
+    #[error("has a backslash in its name, which on Windows separates directories")]
+    Backslash,
     #[error("has a `:` in its name, which on Windows leads to a hidden stream of another file")]
     Colon,
     #[error("is named like a device on Windows")]

@@ -18,7 +18,8 @@ pub(super) fn normalise_member(raw: &[u8]) -> Result<Option<String>, UnsafeReaso
     let text = std::str::from_utf8(raw).map_err(|_| UnsafeReason::NotUtf8)?;
     let path = joined(text, |part| match part {
         _ if part.len() > NAME_LENGTH => Err(UnsafeReason::NameTooLong),
-        _ if part.contains(|c: char| c.is_control() || c == '\\') => Err(UnsafeReason::ControlCharacter),
+        _ if part.contains('\\') => Err(UnsafeReason::Backslash),
+        _ if part.contains(char::is_control) => Err(UnsafeReason::ControlCharacter),
         _ => Ok(()),
     })?;
     let Some((_, path)) = path.split_once('/') else { return Ok(None) };
@@ -168,6 +169,8 @@ mod tests {
             assert_eq!(normalise(name.as_bytes()), Err(reason), "{name:?}");
         }
         assert_eq!(normalise(b"a\xff"), Err(UnsafeReason::NotUtf8));
+        assert_eq!(normalise_member(b"package/x\\y"), Err(UnsafeReason::Backslash));
+        assert_eq!(normalise_member(b"package/x\ty"), Err(UnsafeReason::ControlCharacter));
     }
 
     #[test]

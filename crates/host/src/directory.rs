@@ -53,9 +53,9 @@ impl OpenDirectory {
         Ok(is_file(fstat(&file)?).then(|| file.into()))
     }
 
-    /// The size of a file in bytes, and when it was changed, 1970 at the earliest; `None` for what is no regular file. The
-    /// path may lead through directories, whose links are followed.
-    pub(crate) fn state(&self, path: &str) -> io::Result<Option<(u64, SystemTime)>> {
+    /// The size of a file in bytes, when it was changed, 1970 at the earliest, and its permission bits; `None` for what is no
+    /// regular file. The path may lead through directories, whose links are followed.
+    pub(crate) fn state(&self, path: &str) -> io::Result<Option<(u64, SystemTime, u32)>> {
         let stat = statat(&self.0, path, AtFlags::SYMLINK_NOFOLLOW)?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Ok(None);
@@ -63,7 +63,7 @@ impl OpenDirectory {
         let nanoseconds = u32::try_from(stat.st_mtime_nsec).unwrap_or_default();
         let since = u64::try_from(stat.st_mtime).map_or(Duration::ZERO, |seconds| Duration::new(seconds, nanoseconds));
         let changed = UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH);
-        Ok(Some((u64::try_from(stat.st_size).unwrap_or_default(), changed)))
+        Ok(Some((u64::try_from(stat.st_size).unwrap_or_default(), changed, stat.st_mode & 0o7777)))
     }
 
     /// Gives a file a second name, at the same path below another directory. The path may lead through directories, whose

@@ -742,17 +742,18 @@ impl Folder {
         })
     }
 
-    /// The size of a file in bytes, and when it was changed, 1970 at the earliest; `None` for what is no regular file.
+    /// The size of a file in bytes, when it was changed, 1970 at the earliest, and its permission bits, which only Unix has;
+    /// `None` for what is no regular file.
     ///
     /// # Errors
     /// Returns the error of the operating system.
-    pub fn state(&self, path: &str) -> io::Result<Option<(u64, SystemTime)>> {
+    pub fn state(&self, path: &str) -> io::Result<Option<(u64, SystemTime, u32)>> {
         #[cfg(unix)]
         return self.open.state(path);
         #[cfg(not(unix))]
         {
             let found = self.path.join(path).symlink_metadata()?;
-            found.is_file().then(|| Ok((found.len(), found.modified()?))).transpose()
+            found.is_file().then(|| Ok((found.len(), found.modified()?, 0))).transpose()
         }
     }
 
@@ -1050,12 +1051,16 @@ mod tests {
         }
         fs::write(own.path.join("a/x"), "another").unwrap();
         assert_eq!(fs::read(&file).unwrap(), b"x");
-        assert_eq!(from.state("a/x").unwrap(), Some((1, metadata.modified().unwrap())));
+        let (size, changed, _) = from.state("a/x").unwrap().unwrap();
+        assert_eq!((size, changed), (1, metadata.modified().unwrap()));
         #[cfg(unix)]
         {
+            use std::os::unix::fs::PermissionsExt as _;
+
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
             let early = SystemTime::UNIX_EPOCH - std::time::Duration::from_millis(1500);
             File::options().write(true).open(&file).unwrap().set_modified(early).unwrap();
-            assert_eq!(from.state("a/x").unwrap(), Some((1, SystemTime::UNIX_EPOCH)));
+            assert_eq!(from.state("a/x").unwrap(), Some((1, SystemTime::UNIX_EPOCH, 0o640)));
         }
         assert_eq!(from.state("a").unwrap(), None);
         assert_eq!(from.state("missing").unwrap_err().kind(), io::ErrorKind::NotFound);

@@ -153,18 +153,42 @@ pub(super) struct FileState {
     pub(super) size: u64,
     /// When it was changed, in nanoseconds since 1970.
     modified: u64,
+    /// Its permission bits, on Unix.
+    mode: u32,
 }
 
-impl From<(u64, SystemTime)> for FileState {
-    fn from((size, modified): (u64, SystemTime)) -> Self {
+impl From<(u64, SystemTime, u32)> for FileState {
+    fn from((size, modified, mode): (u64, SystemTime, u32)) -> Self {
         let since = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self { size, modified: u64::try_from(since.as_nanos()).unwrap_or(u64::MAX) }
+        Self { size, modified: u64::try_from(since.as_nanos()).unwrap_or(u64::MAX), mode }
     }
 }
 
 impl From<&Metadata> for FileState {
     fn from(metadata: &Metadata) -> Self {
-        (metadata.len(), metadata.modified().unwrap_or(UNIX_EPOCH)).into()
+        (metadata.len(), metadata.modified().unwrap_or(UNIX_EPOCH), mode(metadata)).into()
+    }
+}
+
+/// The permission bits of a file, which only Unix has.
+pub(super) fn mode(metadata: &Metadata) -> u32 {
+    #[cfg(unix)]
+    return std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o7777;
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        0
+    }
+}
+
+/// Sets the permission bits of a directory.
+pub(super) fn set_mode(directory: &Path, mode: u32) -> std::io::Result<()> {
+    #[cfg(unix)]
+    return fs::set_permissions(directory, std::os::unix::fs::PermissionsExt::from_mode(mode));
+    #[cfg(not(unix))]
+    {
+        let _ = (directory, mode);
+        Ok(())
     }
 }
 

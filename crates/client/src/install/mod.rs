@@ -238,17 +238,22 @@ impl Installer {
         }
     }
 
-    /// Whether a source is installed from the packages that are kept, without a network.
-    pub(crate) fn has_at_hand(&self, source: &Source, expected: &Expected) -> bool {
-        matches!(source, Source::Npx(package) if npm::is_at_hand(self, package, expected))
+    /// Whether a source is installed into a directory from the packages that are kept, without a network.
+    pub(crate) fn has_at_hand(&self, source: &Source, expected: &Expected, directory: &Path) -> bool {
+        matches!(source, Source::Npx(package) if npm::is_at_hand(self, package, expected, directory))
     }
 
-    /// Refuses an npm package that npm is needed for, although its packages are known, where there is none.
+    /// Refuses an npm package that npm is needed for in a directory, although its packages are known, where there is none.
     ///
     /// # Errors
     /// [`Error::MissingRuntime`], or [`Error::Offline`] where nothing may be fetched.
-    pub(crate) async fn refuse_npm(&self, package: &Package, expected: &Expected) -> Result<(), Error> {
-        npm::refuse_npm(self, package, expected).await
+    pub(crate) async fn refuse_npm(
+        &self,
+        package: &Package,
+        expected: &Expected,
+        directory: &Path,
+    ) -> Result<(), Error> {
+        npm::refuse_npm(self, package, expected, directory).await
     }
 
     /// Puts what a manifest names below `directory`, which must be absolute, empty, and the caller's alone. Temporary

@@ -262,21 +262,26 @@ fn approval(expected: &Expected, own: (&str, &str)) -> Option<Approval> {
 }
 
 /// Whether an npm package is installed from what is kept, without a network.
-pub(super) fn is_at_hand(installer: &Installer, package: &Package, expected: &Expected) -> bool {
+pub(super) fn is_at_hand(installer: &Installer, package: &Package, expected: &Expected, directory: &Path) -> bool {
     let Some((list, (name, version))) = expected.packages.as_deref().zip(exact(&package.package).ok()) else {
         return false;
     };
-    tree::is_at_hand(installer, list, approval(expected, (&name, &version)).as_ref())
+    tree::is_at_hand(installer, list, approval(expected, (&name, &version)).as_ref(), directory)
 }
 
 /// Refuses to install a package whose list needs npm, where there is none.
 ///
 /// # Errors
 /// [`Error::MissingRuntime`].
-pub(super) async fn refuse_npm(installer: &Installer, package: &Package, expected: &Expected) -> Result<(), Error> {
+pub(super) async fn refuse_npm(
+    installer: &Installer,
+    package: &Package,
+    expected: &Expected,
+    directory: &Path,
+) -> Result<(), Error> {
     let (name, version) = exact(&package.package)?;
     let list = expected.packages.as_deref().unwrap_or_default();
-    match tree::refuse_npm(installer, list, approval(expected, (&name, &version)).as_ref()).await {
+    match tree::refuse_npm(installer, list, approval(expected, (&name, &version)).as_ref(), directory).await {
         Ok(()) => Ok(()),
         Err(stop) => {
             let why = printable(&stop.to_string()).into_owned();

@@ -19,6 +19,7 @@ use std::time::Duration;
 use acp_registry_archive::{self as archive, Limits, UnsafeReason, unpack_package};
 use acp_registry_host::fs::{FileSharing, Folder, PathError, is_full, read_bounded, write_new};
 use acp_registry_host::lock::{Acquisition, Lock};
+use acp_registry_host::process::Scratch;
 use acp_registry_http::{Client, FetchError, Problem, Sink};
 use acp_registry_plan::json;
 use rayon::prelude::*;
@@ -28,7 +29,7 @@ use tokio::task::spawn_blocking;
 use url::Url;
 
 use super::Error;
-use super::cache::FileState;
+use super::cache::{FileState, set_mode};
 
 /// The largest list of a package's files that is read, in bytes.
 const FILES_LIMIT: u64 = 64 << 20;
@@ -105,13 +106,31 @@ pub(super) struct StoredPackage {
     list: FileList,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct FileList {
     schema: u32,
     files: Vec<StoredFile>,
     /// Files that install scripts have removed from the tree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     removed: Vec<String>,
+    /// Directories that they have made or changed, with their permission bits, those above others first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    directories: Vec<(String, u32)>,
+    /// The directory of the tree, where a file that install scripts have made names it: it is of use there alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    directory: Option<PathBuf>,
+}
+
+/// What install scripts have changed in a tree.
+#[derive(Default)]
+pub(super) struct TreeChanges {
+    /// Files that are new or have changed, below `node_modules`.
+    pub(super) files: Vec<String>,
+    pub(super) removed: Vec<String>,
+    /// Directories that are new or have other permission bits, those above others first.
+    pub(super) directories: Vec<(String, u32)>,
+    /// The directory of the tree, if a file names it.
+    pub(super) directory: Option<PathBuf>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -129,13 +148,20 @@ impl PackageStore<'_> {
         let directory = self.place(digest);
         let bytes = read_bounded(&directory.join(LIST), &directory, FILES_LIMIT).ok()?;
         let list: FileList = json::whole(&bytes).ok()?;
-        let is_safe = list.files.iter().map(|file| &file.0).chain(&list.removed).all(|path| is_below(path));
+        let directories = list.directories.iter().map(|directory| &directory.0);
+        let mut paths = list.files.iter().map(|file| &file.0).chain(&list.removed).chain(directories);
+        let is_safe = paths.all(|path| is_below(path));
         (list.schema == 1 && is_safe).then_some(StoredPackage { directory, list })
     }
 
     /// Like [`Self::find`], for a package, which has files.
     pub(super) fn find_package(&self, digest: &Digest) -> Option<StoredPackage> {
         self.find(digest).filter(|package| !package.list.files.is_empty())
+    }
+
+    /// What install scripts have made in the tree of a directory.
+    pub(super) fn find_made(&self, digest: &Digest, directory: &Path) -> Option<StoredPackage> {
+        self.find(digest).filter(|made| made.list.directory.as_deref().is_none_or(|place| place == directory))
     }
 
     /// Fetches a package, unless another process does, and unpacks it.
@@ -159,13 +185,7 @@ impl PackageStore<'_> {
     }
 
     /// Keeps what install scripts have changed in a tree, by a digest of all that they depend on, unless another process does.
-    pub(super) fn keep(
-        &self,
-        digest: &Digest,
-        tree: &Path,
-        changed: &[&str],
-        removed: Vec<String>,
-    ) -> Result<(), Stop> {
+    pub(super) fn keep(&self, digest: &Digest, tree: &Path, changes: TreeChanges) -> Result<(), Stop> {
         let place = self.place(digest);
         let lock = place.with_extension("lock");
         if let Some(folder) = lock.parent() {
@@ -177,14 +197,16 @@ impl PackageStore<'_> {
         let _lock = RemovedLock(Some(lock));
         let new = place.with_extension("new");
         remove(&new)?;
-        let mut list = FileList { schema: 1, files: Vec::with_capacity(changed.len()), removed };
-        for path in changed {
-            let (from, to) = (tree.join(path), new.join(FILES).join(path));
+        let TreeChanges { files, removed, directories, directory } = changes;
+        let kept = Vec::with_capacity(files.len());
+        let mut list = FileList { schema: 1, files: kept, removed, directories, directory };
+        for path in files {
+            let (from, to) = (tree.join(&path), new.join(FILES).join(&path));
             let folder = to.parent().unwrap_or(&to);
             fs::create_dir_all(folder).map_err(PathError::at(folder))?;
             fs::copy(&from, &to).map_err(PathError::at(&from))?;
             let metadata = to.symlink_metadata().map_err(PathError::at(&to))?;
-            list.files.push(StoredFile((*path).to_owned(), FileState::from(&metadata)));
+            list.files.push(StoredFile(path, FileState::from(&metadata)));
         }
         fs::create_dir_all(new.join(FILES)).map_err(PathError::at(&new))?;
         finish(&list, &new, &place)
@@ -230,7 +252,7 @@ fn unpack(file: File, limits: &Limits, place: &Path) -> Result<StoredPackage, St
     let files = new.join(FILES);
     fs::create_dir_all(&files).map_err(PathError::at(&files))?;
     let listing = unpack_package(file, limits, &files)?;
-    let mut list = FileList { schema: 1, files: Vec::with_capacity(listing.entries.len()), removed: Vec::new() };
+    let mut list = FileList { schema: 1, ..FileList::default() };
     for entry in listing.entries.into_iter().filter(|entry| entry.kind == archive::EntryKind::File) {
         let path = files.join(&entry.path);
         let metadata = path.symlink_metadata().map_err(PathError::at(&path))?;
@@ -259,10 +281,13 @@ fn is_below(path: &str) -> bool {
     Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
 }
 
+/// Removes a directory, also one with directories that may not be written to, or what is in its place.
 pub(super) fn remove(directory: &Path) -> Result<(), PathError> {
-    match fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(PathError::at(directory)(error)),
-        _ => Ok(()),
+    match directory.symlink_metadata() {
+        Ok(found) if found.is_dir() => Scratch::adopt(directory).remove(),
+        Ok(_) => fs::remove_file(directory).map_err(PathError::at(directory)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(PathError::at(directory)(error)),
     }
 }
 
@@ -299,7 +324,19 @@ impl StoredPackage {
             let path = tree.join(path);
             fs::remove_file(&path).map_err(PathError::at(&path))?;
         }
-        self.put(tree, sharing, true)
+        if !self.put(tree, sharing, true)? {
+            return Ok(false);
+        }
+        for (path, _) in &self.list.directories {
+            let place = tree.join(path);
+            fs::create_dir_all(&place).map_err(PathError::at(&place))?;
+        }
+        // Nothing can be put into some of them afterwards.
+        for (path, mode) in self.list.directories.iter().rev() {
+            let place = tree.join(path);
+            set_mode(&place, *mode).map_err(PathError::at(&place))?;
+        }
+        Ok(true)
     }
 
     fn put(&self, into: &Path, sharing: &FileSharing, replaces: bool) -> Result<bool, PathError> {

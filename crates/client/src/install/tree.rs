@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,6 +18,7 @@ use acp_registry_plan::manifest::Platform;
 use acp_registry_sources::Connection;
 use acp_registry_sources::npm::{self, commands};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use memchr::memmem;
 use rayon::prelude::*;
 use ring::digest::{Context, SHA512};
 use serde_json::Value;
@@ -25,8 +26,8 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use url::Url;
 
-use super::cache::FileState;
-use super::package_store::{self, Digest, PackageStore, Stop, StoredPackage};
+use super::cache::{FileState, mode};
+use super::package_store::{self, Digest, PackageStore, Stop, StoredPackage, TreeChanges};
 use super::scripts::{self, Approval};
 use super::{Error, InstallJob, Installer, Progress};
 
@@ -35,6 +36,9 @@ const AT_ONCE: usize = 32;
 
 /// npm's record of a tree, below `node_modules`.
 const NOTES: &str = ".package-lock.json";
+
+/// The size of the largest file that is searched for the name of its directory, in bytes. Programs that scripts fetch are larger.
+const SEARCHED: u64 = 256 << 20;
 
 /// How often the tree is made again because a stored package has changed.
 const ATTEMPTS: usize = 3;
@@ -102,7 +106,20 @@ pub(super) struct ScriptsToRun {
     tree: Tree,
     /// A digest of what the scripts depend on.
     digest: Digest,
-    before: BTreeMap<String, FileState>,
+    before: TreeState,
+}
+
+/// What is below `node_modules`.
+type TreeState = BTreeMap<PathBuf, ItemState>;
+
+#[derive(Debug, PartialEq, Eq)]
+enum ItemState {
+    File(FileState),
+    /// With its permission bits.
+    Directory(u32),
+    /// Where it leads.
+    Link(PathBuf),
+    Special,
 }
 
 /// What a list has for this machine.
@@ -141,28 +158,33 @@ impl TreeRequest {
     }
 }
 
-/// Whether all that the tree of a list needs is kept, so that it is made without npm and without a network.
-pub(super) fn is_at_hand(installer: &Installer, list: &str, approval: Option<&Approval>) -> bool {
+/// Whether all that the tree of a list needs in a directory is kept, so that it is made without npm and without a network.
+pub(super) fn is_at_hand(installer: &Installer, list: &str, approval: Option<&Approval>, directory: &Path) -> bool {
     let Some(cache) = installer.open_cache().filter(|_| installer.npm_connection.is_some()) else { return false };
     let Ok(request) = TreeRequest::new(installer, list, approval) else { return false };
     let store = PackageStore { directory: &cache.packages };
     let is_intact = |stored: Option<StoredPackage>| stored.is_some_and(|stored| stored.is_intact());
     request.archives.par_iter().all(|(digest, _)| is_intact(store.find_package(digest)))
-        && (!request.has_scripts || is_intact(store.find(&request.scripts)))
+        && (!request.has_scripts || is_intact(store.find_made(&request.scripts, directory)))
 }
 
-/// Looks whether npm would be needed for the tree of a list.
+/// Looks whether npm would be needed for the tree of a list in a directory.
 ///
 /// # Errors
 /// Why it is.
-pub(super) async fn refuse_npm(installer: &Installer, list: &str, approval: Option<&Approval>) -> Result<(), Stop> {
+pub(super) async fn refuse_npm(
+    installer: &Installer,
+    list: &str,
+    approval: Option<&Approval>,
+    directory: &Path,
+) -> Result<(), Stop> {
     let connection = installer.npm_connection.as_ref().ok_or_else(|| by_npm(ONLY_NPM))?;
     let cache = installer.open_cache().ok_or_else(|| by_npm(NO_CACHE))?;
     let request = TreeRequest::new(installer, list, approval)?;
     let store = PackageStore { directory: &cache.packages };
     if request.has_scripts
         && !scripts::are_ignored(installer).unwrap_or(false)
-        && store.find(&request.scripts).is_none()
+        && store.find_made(&request.scripts, directory).is_none()
     {
         return Err(by_npm(SCRIPTS));
     }
@@ -195,7 +217,8 @@ pub(super) async fn install(
     let TreeRequest { packages, archives: wanted, mut has_scripts, scripts: digest } =
         TreeRequest::new(installer, list, approval)?;
     let store = PackageStore { directory: &cache.packages };
-    let mut kept = if has_scripts && !installer.distrusts_packages { store.find(&digest) } else { None };
+    let mut kept =
+        if has_scripts && !installer.distrusts_packages { store.find_made(&digest, work.directory) } else { None };
     // Scripts write into packages, also into those of others.
     let sharing = FileSharing::new(has_scripts && kept.is_none());
     let directory = work.directory.to_owned();
@@ -248,7 +271,7 @@ pub(super) async fn install(
                 _ if !has_scripts => return Ok(Scripts::None),
                 Some(kept) if kept.apply(&modules, &tree.sharing)? => return Ok(Scripts::Done),
                 None => {
-                    let (before, _) = states(&modules)?;
+                    let before = states(&modules)?;
                     let store = cache.packages.clone();
                     return Ok(Scripts::ToRun(Box::new(ScriptsToRun { store, tree, digest, before })));
                 }
@@ -284,20 +307,17 @@ impl ScriptsToRun {
         }
     }
 
-    /// Keeps what the scripts have changed.
+    /// Keeps what the scripts have changed; `None` where that is more than files and directories.
     fn store_changes(&self) -> Result<Option<StoredPackage>, Stop> {
-        let modules = self.tree.directory.join("node_modules");
-        let (after, has_links) = states(&modules)?;
-        // Links may lead anywhere.
-        if has_links {
-            return Ok(None);
+        let directory = &self.tree.directory;
+        let modules = directory.join("node_modules");
+        let Some(mut changes) = compare(&self.before, &states(&modules)?) else { return Ok(None) };
+        if has_name_of(directory, &modules, &changes.files)? {
+            changes.directory = Some(directory.clone());
         }
-        let changed = after.iter().filter(|(path, state)| self.before.get(*path) != Some(*state));
-        let changed: Vec<&str> = changed.map(|(path, _)| path.as_str()).collect();
-        let removed = self.before.keys().filter(|path| !after.contains_key(*path)).cloned().collect();
         let store = PackageStore { directory: &self.store };
-        store.keep(&self.digest, &modules, &changed, removed)?;
-        Ok(store.find(&self.digest))
+        store.keep(&self.digest, &modules, changes)?;
+        Ok(store.find_made(&self.digest, directory))
     }
 
     /// Puts the files of the store in place of their copies, if that takes less space.
@@ -310,7 +330,7 @@ impl ScriptsToRun {
         self.tree.sharing = FileSharing::new(false);
         let is_made = matches!(self.tree.share_copies(&copies, kept), Ok(true));
         if is_made {
-            fs::remove_dir_all(&copies).map_err(PathError::at(&copies))?;
+            package_store::remove(&copies)?;
         } else {
             clear(&self.tree.directory)?;
             fs::rename(&copies, &modules).map_err(PathError::at(&modules))?;
@@ -360,23 +380,69 @@ fn scripts_digest(
     digest
 }
 
-/// The files below `node_modules`, and whether there are links that are none to commands.
-fn states(modules: &Path) -> Result<(BTreeMap<String, FileState>, bool), PathError> {
-    let (mut found, mut has_links, mut waiting) = (BTreeMap::new(), false, vec![modules.to_owned()]);
+/// What is below `node_modules`.
+fn states(modules: &Path) -> Result<TreeState, PathError> {
+    let (mut found, mut waiting) = (TreeState::new(), vec![modules.to_owned()]);
     while let Some(folder) = waiting.pop() {
         for item in fs::read_dir(&folder).map_err(PathError::at(&folder))? {
             let path = item.map_err(PathError::at(&folder))?.path();
             let metadata = path.symlink_metadata().map_err(PathError::at(&path))?;
-            if metadata.is_dir() {
-                waiting.push(path);
-            } else if !metadata.is_file() {
-                has_links |= !folder.ends_with(".bin");
-            } else if let Some(name) = path.strip_prefix(modules).ok().and_then(Path::to_str) {
-                found.insert(name.to_owned(), FileState::from(&metadata));
-            }
+            let state = if metadata.is_dir() {
+                waiting.push(path.clone());
+                ItemState::Directory(mode(&metadata))
+            } else if metadata.is_file() {
+                ItemState::File(FileState::from(&metadata))
+            } else if metadata.is_symlink() {
+                ItemState::Link(path.read_link().map_err(PathError::at(&path))?)
+            } else {
+                ItemState::Special
+            };
+            found.insert(path.strip_prefix(modules).unwrap_or(&path).to_owned(), state);
         }
     }
-    Ok((found, has_links))
+    Ok(found)
+}
+
+/// What differs between two states of a tree. `None` where a link or a removed directory does, or a name that is not UTF-8.
+fn compare(before: &TreeState, after: &TreeState) -> Option<TreeChanges> {
+    let mut changes = TreeChanges::default();
+    for (path, state) in before.iter().filter(|(path, _)| !after.contains_key(*path)) {
+        match state {
+            ItemState::File(_) => changes.removed.push(path.to_str()?.to_owned()),
+            _ => return None,
+        }
+    }
+    for (path, state) in after {
+        let text = || path.to_str().map(ToOwned::to_owned);
+        match (before.get(path), state) {
+            (Some(same), state) if same == state => {}
+            (None | Some(ItemState::File(_)), ItemState::File(_)) => changes.files.push(text()?),
+            (None | Some(ItemState::Directory(_)), ItemState::Directory(mode)) => {
+                changes.directories.push((text()?, *mode));
+            }
+            _ => return None,
+        }
+    }
+    Some(changes)
+}
+
+/// Whether one of these files names a directory, or is too large to be searched.
+fn has_name_of(directory: &Path, modules: &Path, files: &[String]) -> Result<bool, PathError> {
+    let real = directory.canonicalize().map_err(PathError::at(directory))?;
+    let names = [directory, &real].map(|path| path.as_os_str().as_encoded_bytes());
+    let finders = names.map(memmem::Finder::new);
+    for path in files.iter().map(|path| modules.join(path)) {
+        let mut file = fs::File::open(&path).map_err(PathError::at(&path))?;
+        if file.metadata().map_err(PathError::at(&path))?.len() > SEARCHED {
+            return Ok(true);
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(PathError::at(&path))?;
+        if finders.iter().any(|finder| finder.find(&bytes).is_some()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// An archive to fetch.

@@ -1,6 +1,6 @@
 //! Installs what was planned, and checks that the agent answers.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::index::{Index, Missing};
 use crate::install::{DigestSource, Expected, Installer, Interpreter, Kind, Progress, Shortfall, Source};
 use crate::provenance::{self, Inquiry, Memory, Require, TrustRoots, is_same_repository};
 use crate::resolve::{self, Host, Offer, OfferOrigin, Plan, PlanOptions, pick, resolve};
-use crate::store::{self, InstallOrder, InstallOutcome, MakeCurrent, PinChange, StoredAgent, Version};
+use crate::store::{self, InstallOrder, InstallOutcome, MakeCurrent, PinChange, Store, StoredAgent, Version};
 
 /// How long an agent may take to answer: the first start of some is slow.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -187,7 +187,7 @@ impl Session {
         let plan = resolve(std::slice::from_ref(&offer), wanted, host)?;
         // What is there needs nothing more.
         if !self.store.installed(&plan)?.is_some_and(|there| there.is_intact()) {
-            let refused = self.installer(None)?.refuse_npm(npx, &expected).await;
+            let refused = self.installer(None)?.refuse_npm(npx, &expected, &self.directory(&plan)).await;
             refused.map_err(|error| store::Error::Install { id: wanted.id.to_string(), error })?;
         }
         Ok(plan)
@@ -219,8 +219,8 @@ impl Session {
             (true, true) if !again => return Ok(()),
             (true, true) => ("does not answer", "repairing"),
             (true, false) => ("is installed without the proof", "asking for"),
+            (false, _) if self.has_at_hand(plan, terms)? && !self.store.has_other_bytes(plan) => return Ok(()),
             (false, _) if self.store.holds(plan) => ("is damaged", "repairing"),
-            (false, _) if self.has_at_hand(plan, terms)? => return Ok(()),
             (false, _) => ("is not installed", "installing"),
         };
         Err(Error::Offline { id: plan.id.to_string(), version: plan.version.clone(), problem, work })
@@ -229,7 +229,12 @@ impl Session {
     /// Whether a plan is carried out from the packages that are kept, and nothing has to be proven of it.
     fn has_at_hand(&self, plan: &Plan, terms: Terms) -> Result<bool, Error> {
         Ok(self.inquiry(plan, terms)?.is_none()
-            && self.installer(plan.platform)?.has_at_hand(&plan.source, &plan.expected))
+            && self.installer(plan.platform)?.has_at_hand(&plan.source, &plan.expected, &self.directory(plan)))
+    }
+
+    /// Where the packages of a plan are, or will be.
+    fn directory(&self, plan: &Plan) -> PathBuf {
+        Store::files(&self.store.place(&plan.id, &plan.folder()))
     }
 
     /// How it is asked who has built what is planned; `None` where that was never asked for.

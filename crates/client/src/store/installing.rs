@@ -78,6 +78,11 @@ impl Store {
         Ok(done)
     }
 
+    /// Whether files of the version that a plan would install may have changed, and are not only missing.
+    pub(crate) fn has_other_bytes(&self, plan: &Plan) -> bool {
+        has_other_bytes(&self.place(&plan.id, &plan.folder()))
+    }
+
     async fn install_locked(&self, order: &InstallOrder<'_>, agent: &Path) -> Result<InstallOutcome, Error> {
         let plan = order.plan;
         self.refuse_changed(plan)?;
