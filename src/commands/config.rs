@@ -142,7 +142,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if answer.form == StartForm::Run && args.on.machine().is_none() {
         answer.launch.env.extend(trusted_root()?);
     }
-    let settings = args.client.settings(&answer.launch).map_err(|error| {
+    let settings = args.client.settings_here(&answer.launch).map_err(|error| {
         let help = (answer.form != StartForm::Run).then_some(INDIRECT);
         let message = format!("there are no settings of {} for {}: {error}", args.agent.id, args.client.title);
         Failure::unable(message).help_if(help)

@@ -53,6 +53,9 @@ pub enum Unwritable {
     /// A shell has no readable form for a word of the command.
     #[error("the command holds characters that cannot be written readably for a shell")]
     Hidden,
+    /// The client has no place for variables, and the system no program that sets them.
+    #[error("they cannot set its variables, since Windows has no program `env`")]
+    NoEnvProgram,
 }
 
 /// Settings longer than [`SETTINGS_LIMIT`].
@@ -80,10 +83,21 @@ impl EditorClient {
         there.or_else(|| named(self.file()?))
     }
 
-    /// The settings, with a line end.
+    /// The settings for this machine, with a line end.
     ///
     /// # Errors
     /// [`Unwritable`].
+    pub fn settings_here(&self, launch: &AgentCommand) -> Result<String, Unwritable> {
+        if cfg!(windows) && !launch.env.is_empty() && ["acpx", "jupyter"].contains(&self.id) {
+            return Err(Unwritable::NoEnvProgram);
+        }
+        self.settings(launch)
+    }
+
+    /// The settings for any machine, with a line end.
+    ///
+    /// # Errors
+    /// [`Unwritable`], but not [`Unwritable::NoEnvProgram`].
     pub fn settings(&self, launch: &AgentCommand) -> Result<String, Unwritable> {
         let text = (self.settings)(launch).ok_or(Unwritable::Hidden)?;
         if text.len() > SETTINGS_LIMIT {
@@ -279,7 +293,7 @@ pub static CLIENTS: [EditorClient; 11] = [
         is_on_pages: false,
         files: Some(Files { linux: JUPYTER, macos: JUPYTER, windows: JUPYTER }),
         instead: &[],
-        settings: jupyter,
+        settings: |launch| Some(jupyter(launch)),
     },
     EditorClient {
         id: "acpx",
@@ -298,7 +312,7 @@ pub static CLIENTS: [EditorClient; 11] = [
             windows: r"%USERPROFILE%\.acpx\config.json",
         }),
         instead: &[],
-        settings: acpx,
+        settings: |launch| Some(acpx(launch)),
     },
     EditorClient {
         id: "cli",
@@ -418,26 +432,24 @@ fn windows_arguments<'a>(args: impl Iterator<Item = &'a str>) -> Option<String> 
     Some(quoted.collect::<Option<Vec<_>>>()?.join(" "))
 }
 
-/// The words of a command that sets variables by the program `env`, for clients that have no place for them. Windows has no
-/// such program.
-fn words_with_env(launch: &AgentCommand) -> Option<Vec<String>> {
+/// The words of a command that sets variables by the program `env`, for clients that have no place for them.
+fn words_with_env(launch: &AgentCommand) -> Vec<String> {
     let assignments = launch.env.iter().map(|(key, value)| format!("{key}={value}"));
     let env = (!launch.env.is_empty()).then(|| "env".to_owned());
-    let words = env.into_iter().chain(assignments).chain(launch.words().map(ToOwned::to_owned)).collect();
-    (launch.env.is_empty() || !cfg!(windows)).then_some(words)
+    env.into_iter().chain(assignments).chain(launch.words().map(ToOwned::to_owned)).collect()
 }
 
-fn acpx(launch: &AgentCommand) -> Option<String> {
-    let agent = json!({ "argv": words_with_env(launch)? });
-    Some(acp_registry_plan::json::to_string(&json!({ "agents": { launch.id.as_str(): agent } })))
+fn acpx(launch: &AgentCommand) -> String {
+    let agent = json!({ "argv": words_with_env(launch) });
+    acp_registry_plan::json::to_string(&json!({ "agents": { launch.id.as_str(): agent } }))
 }
 
 /// A class for the agent. The string literals of Emacs Lisp are literals of Python.
-fn jupyter(launch: &AgentCommand) -> Option<String> {
-    let words: Vec<String> = words_with_env(launch)?.iter().map(|word| elisp::string(word)).collect();
+fn jupyter(launch: &AgentCommand) -> String {
+    let words: Vec<String> = words_with_env(launch).iter().map(|word| elisp::string(word)).collect();
     let words = words.join(", ");
     let (name, description) = (elisp::string(&launch.name), elisp::string(&format!("{} in Jupyter", launch.name)));
-    Some(format!(
+    format!(
         "from pathlib import Path\n\nimport jupyter_ai_acp_client\n\
          from jupyter_ai_acp_client.base_acp_persona import BaseAcpPersona\n\
          from jupyter_ai_persona_manager import PersonaDefaults\n\n\n\
@@ -451,7 +463,7 @@ fn jupyter(launch: &AgentCommand) -> Option<String> {
                      name={name},\n            description={description},\n            \
                      avatar_path=str(icons / \"goose.svg\"),\n            system_prompt=\"unused\",\n        )\n\n    \
              async def is_authed(self):\n        return True\n"
-    ))
+    )
 }
 
 /// A command for the shell of this system.
