@@ -483,7 +483,7 @@ fn a_missing_file_comes_from_the_store_without_a_network() {
     );
     world.install("data");
     assert_eq!((fs::read(&file).unwrap(), world.requests()), (b"x".to_vec(), requests + 1));
-    // Nor does a file in the place of a package, or one that nobody may read, go into the tree.
+    // Nor does a file in the place of a package, or one that cannot be read, go into the tree.
     let [stored] = world.stored().try_into().unwrap();
     fs::set_permissions(stored.join("files/lib/x.js"), fs::Permissions::from_mode(0o000)).unwrap();
     assert_ne!(mode(&world.install("second").join("node_modules/own/lib/x.js")), 0);

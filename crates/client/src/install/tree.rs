@@ -312,7 +312,7 @@ impl ScriptsToRun {
         let directory = &self.tree.directory;
         let modules = directory.join("node_modules");
         let Some(mut changes) = compare(&self.before, &states(&modules)?) else { return Ok(None) };
-        if has_name_of(directory, &modules, &changes.files)? {
+        if contain_path(directory, &modules, &changes.files)? {
             changes.directory = Some(directory.clone());
         }
         let store = PackageStore { directory: &self.store };
@@ -427,7 +427,7 @@ fn compare(before: &TreeState, after: &TreeState) -> Option<TreeChanges> {
 }
 
 /// Whether one of these files names a directory, or is too large to be searched.
-fn has_name_of(directory: &Path, modules: &Path, files: &[String]) -> Result<bool, PathError> {
+fn contain_path(directory: &Path, modules: &Path, files: &[String]) -> Result<bool, PathError> {
     let real = directory.canonicalize().map_err(PathError::at(directory))?;
     let names = [directory, &real].map(|path| path.as_os_str().as_encoded_bytes());
     let finders = names.map(memmem::Finder::new);
