@@ -24,9 +24,9 @@ pub(super) struct Cascade<'b> {
 /// file.
 type Precedence = (bool, bool, SelectorKind, usize);
 
-/// The winning declarations for one element.
+/// The winning declarations for one element, one for each property. Most elements have none.
 #[derive(Default)]
-pub(super) struct Winners<'b>([Option<(Precedence, &'b Declaration)>; PROPERTIES.len()]);
+pub(super) struct Winners<'b>(Vec<(Precedence, &'b Declaration)>);
 
 impl<'b> Cascade<'b> {
     pub(super) fn of(icon: &'b Icon<'_>) -> Self {
@@ -34,15 +34,17 @@ impl<'b> Cascade<'b> {
         let all =
             icon.styles.iter().flat_map(|styled| styled.css.declarations.iter().map(move |found| (styled, found)));
         for (order, (styled, declaration)) in all.enumerate().filter(|(_, (_, found))| !found.is_unread) {
-            let Some(property) = property_index(&declaration.property) else { continue };
+            if !PROPERTIES.contains(&declaration.property.as_str()) {
+                continue;
+            }
             let important = declaration.important;
             if !styled.is_sheet {
                 let own = cascade.attributes.entry(styled.element).or_default();
-                own.offer(property, (important, true, SelectorKind::Any, order), declaration);
+                own.offer((important, true, SelectorKind::Any, order), declaration);
             }
             for selector in declaration.selectors.iter() {
                 let named = cascade.sheets.entry((selector.kind, &selector.name)).or_default();
-                named.offer(property, (important, false, selector.kind, order), declaration);
+                named.offer((important, false, selector.kind, order), declaration);
             }
         }
         cascade
@@ -52,10 +54,8 @@ impl<'b> Cascade<'b> {
     pub(super) fn winners(&self, node: Node<'_, '_>) -> Winners<'b> {
         let mut winners = Winners::default();
         for found in keys(node).filter_map(|key| self.sheets.get(&key)).chain(self.attributes.get(&node.id())) {
-            for (property, winner) in found.0.iter().enumerate() {
-                if let Some((precedence, declaration)) = *winner {
-                    winners.offer(property, precedence, declaration);
-                }
+            for (precedence, declaration) in &found.0 {
+                winners.offer(*precedence, declaration);
             }
         }
         winners
@@ -63,17 +63,17 @@ impl<'b> Cascade<'b> {
 }
 
 impl<'b> Winners<'b> {
-    fn offer(&mut self, property: usize, precedence: Precedence, declaration: &'b Declaration) {
-        let place = &mut self.0[property];
-        if place.is_none_or(|(held, _)| held < precedence) {
-            *place = Some((precedence, declaration));
+    fn offer(&mut self, precedence: Precedence, declaration: &'b Declaration) {
+        match self.0.iter_mut().find(|(_, held)| held.property == declaration.property) {
+            Some(held) if held.0 < precedence => *held = (precedence, declaration),
+            Some(_) => {}
+            None => self.0.push((precedence, declaration)),
         }
     }
 
     /// The winning value of one of [`PROPERTIES`], if any.
     pub(super) fn value(&self, property: &str) -> Option<&'b [Piece]> {
-        let (_, declaration) = self.0[property_index(property)?]?;
-        Some(&declaration.value)
+        self.0.iter().find(|(_, held)| held.property == property).map(|(_, held)| held.value.as_slice())
     }
 }
 
@@ -83,8 +83,4 @@ pub(super) fn keys<'n>(node: Node<'n, '_>) -> impl Iterator<Item = (SelectorKind
     let name = [(SelectorKind::Any, ""), (SelectorKind::Element, node.tag_name().name())];
     let id = node.attribute("id").map(|id| (SelectorKind::Id, id));
     name.into_iter().chain(id).chain(classes.map(|class| (SelectorKind::Class, class)))
-}
-
-fn property_index(property: &str) -> Option<usize> {
-    PROPERTIES.iter().position(|known| *known == property)
 }

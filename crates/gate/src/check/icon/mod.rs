@@ -137,10 +137,12 @@ impl<'a> Icon<'a> {
             help: None,
             range: 0..0,
         };
-        if text.bytes().filter(|&b| b == b'=').count() > ATTRIBUTE_LIMIT {
+        let attributes = text.bytes().filter(|&b| b == b'=').count();
+        if attributes > ATTRIBUTE_LIMIT {
             return Err(too_many("attributes", ATTRIBUTE_LIMIT));
         }
-        if text.matches("xmlns").count() > NAMESPACE_LIMIT {
+        // Each declaration is an attribute, and searching for a word costs more than counting.
+        if attributes > NAMESPACE_LIMIT && text.matches("xmlns").count() > NAMESPACE_LIMIT {
             return Err(too_many("namespaces", NAMESPACE_LIMIT));
         }
         let options = ParsingOptions { allow_dtd: false, nodes_limit: NODE_LIMIT, entity_resolver: None };
@@ -226,9 +228,14 @@ impl<'a> Icon<'a> {
         }
         for attribute in self.elements().flat_map(|node| node.attributes()) {
             let (name, value) = (attribute.name(), attribute.value());
-            let is_css = value.contains('(')
-                || cascade::PROPERTIES.iter().chain(PAINTS).any(|css| name.eq_ignore_ascii_case(css));
-            if value.contains('\\') && is_css && attribute.namespace().is_none() && !name.eq_ignore_ascii_case("style")
+            let is_css = || {
+                value.contains('(')
+                    || cascade::PROPERTIES.iter().chain(PAINTS).any(|css| name.eq_ignore_ascii_case(css))
+            };
+            if value.contains('\\')
+                && is_css()
+                && attribute.namespace().is_none()
+                && !name.eq_ignore_ascii_case("style")
             {
                 let message = format!("{} has an escape", acp_registry_plan::text::quote(name));
                 let help = Some("write the character itself");

@@ -67,12 +67,13 @@ pub(super) fn shapes(icon: &Icon<'_>, sheets: Sheets<'_>) -> Result<Vec<Shape>, 
         stroke_thin: false,
     };
     let ids = icon.elements().filter_map(|node| Some((sheets.elements.get(node.id())?.id?, node.id()))).collect();
-    let mut walk = Walk { icon, sheets, ids, known: HashMap::new(), shapes: Vec::new() };
+    let known = vec![None; icon.document.descendants().count()];
+    let mut walk = Walk { icon, sheets, ids, known, shapes: Vec::new() };
     let mut visits = 0;
     walk.run(vec![(icon.root(), top, 0)], &mut visits)?;
     // A marker is drawn wherever it is, with the properties of its own ancestors.
     for node in markers(icon, sheets.elements) {
-        if !walk.known.contains_key(&node.id()) {
+        if walk.known[node.id().get_usize()].is_none() {
             let mut ancestors: Vec<_> = node.ancestors().skip(1).filter(Node::is_element).collect();
             ancestors.reverse();
             let inherited = ancestors.into_iter().fold(top, |inherited, node| walk.own(node).hand_down(inherited));
@@ -105,8 +106,8 @@ struct Walk<'b, 'a> {
     icon: &'b Icon<'a>,
     sheets: Sheets<'b>,
     ids: HashMap<&'b str, NodeId>,
-    /// Properties of visited elements, cached because `use` can visit an element many times.
-    known: HashMap<NodeId, Own>,
+    /// Properties of visited elements by their number, cached because `use` can visit an element many times.
+    known: Vec<Option<Own>>,
     shapes: Vec<Shape>,
 }
 
@@ -156,13 +157,13 @@ impl<'b, 'a> Walk<'b, 'a> {
 
     /// The properties that an element sets, cached.
     fn own(&mut self, node: Node<'b, 'a>) -> Own {
-        if let Some(own) = self.known.get(&node.id()) {
-            return *own;
+        if let Some(own) = self.known[node.id().get_usize()] {
+            return own;
         }
         let Sheets { cascade, gradients, .. } = self.sheets;
         let target = (node.tag_name().name() == "use").then(|| self.target(node)).flatten();
         let own = Own { target, ..Own::of(node, &cascade.winners(node), gradients) };
-        self.known.insert(node.id(), own);
+        self.known[node.id().get_usize()] = Some(own);
         own
     }
 

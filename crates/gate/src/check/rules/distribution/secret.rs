@@ -104,6 +104,9 @@ const FORMS: &[(&str, &str)] = &[
 /// The least number of letters and digits in a row in a key behind a short prefix: words in names are shorter.
 const RUN: usize = 16;
 
+/// The same behind a longer prefix, which says more.
+const SHORT_RUN: usize = 10;
+
 /// The least number of bytes in a secret.
 const SHORTEST: usize = 4;
 
@@ -249,6 +252,9 @@ fn known(text: &str) -> Option<String> {
     if has_lines && text.split("PRIVATE KEY").skip(1).any(is_end) {
         return Some("a private key".to_owned());
     }
+    if longest_run(text) < SHORT_RUN {
+        return None;
+    }
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
     let words = text.as_bytes().split(|byte| !is_part(byte)).filter(|word| word.len() > RUN);
     let form = |word: &str| {
@@ -276,7 +282,7 @@ fn is_key(prefix: &str, rest: &str) -> bool {
     if ["ABIA", "ACCA", "AKIA", "ASIA"].contains(&prefix) {
         return rest.len() == RUN && rest.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
     }
-    let least = if prefix.len() > 4 || prefix.starts_with("gh") { 10 } else { RUN };
+    let least = if prefix.len() > 4 || prefix.starts_with("gh") { SHORT_RUN } else { RUN };
     !is_filler && longest_run(rest) >= least
 }
 
@@ -295,7 +301,7 @@ fn webhook(text: &str) -> Option<String> {
 }
 
 fn longest_run(text: &str) -> usize {
-    text.split(|c: char| !c.is_ascii_alphanumeric()).map(str::len).max().unwrap_or_default()
+    text.as_bytes().split(|byte| !byte.is_ascii_alphanumeric()).map(<[u8]>::len).max().unwrap_or_default()
 }
 
 /// Whether a value is a secret by the name that it stands under.
