@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::env;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use acp_registry::advisories::Advisories;
@@ -16,7 +17,7 @@ use acp_registry::registry::Registry;
 use acp_registry::text::{plural, printable};
 use acp_registry::timestamp::Timestamp;
 use acp_registry::tree::{
-    AgentOutcome, BuildError, Built, BuiltAgent, Difference, LeftOutReason, PublishedTree, SignedTree,
+    AgentOutcome, BuildError, Built, BuiltAgent, Difference, LeftOutReason, PublishedTree, SignedTree, TreeOutput,
 };
 use serde::Serialize;
 
@@ -114,8 +115,9 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         advisories: Some(&advisories),
     };
     let base_url = args.base_url.as_deref();
-    let request = BuildRequest { registry: &registry, check: &check, base_url, earlier, site };
-    let job = Job { args, ui, registry: &registry, place, started };
+    let output = (!args.check).then(|| TreeOutput::new(&args.out, &registry.root)).transpose()?.map(Arc::new);
+    let request = BuildRequest { registry: &registry, check: &check, base_url, earlier, site, output: output.as_ref() };
+    let job = Job { args, ui, registry: &registry, output: output.as_deref(), place, started };
     let exit = build(&request, |checked, result| match result {
         Ok(built) => {
             job.show_errors(checked);
@@ -142,6 +144,8 @@ struct Job<'a> {
     args: &'a Args,
     ui: &'a Ui,
     registry: &'a Registry,
+    /// None if the tree is only compared with the directory.
+    output: Option<&'a TreeOutput>,
     place: Option<&'a str>,
     started: Instant,
 }
@@ -150,10 +154,9 @@ impl Job<'_> {
     /// Writes the tree, or compares it with the output directory, and prints the result.
     fn write(&self, checked: &Checked, built: &Built<'_>) -> Result<Exit, Failure> {
         let out = &self.args.out;
-        let (differences, changed) = if self.args.check {
-            (built.tree.differences(out)?, None)
-        } else {
-            (Vec::new(), Some(built.tree.write(out, &self.registry.root)?))
+        let (differences, changed) = match self.output {
+            Some(output) => (Vec::new(), Some(built.tree.write(output)?)),
+            None => (built.tree.differences(out)?, None),
         };
         let report = BuildReport { differences: &differences, changed, ..self.report(checked, Ok(built)) };
         let refusal = if !differences.is_empty() {

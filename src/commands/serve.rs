@@ -124,8 +124,14 @@ fn update(
         // A registry of its own whose address is not set is at none but this one.
         published: tree::base_url(None, &config, directory),
     };
-    let request =
-        BuildRequest { registry: &registry, check: &check, base_url: Some(base_url), earlier: None, site: Some(site) };
+    let request = BuildRequest {
+        registry: &registry,
+        check: &check,
+        base_url: Some(base_url),
+        earlier: None,
+        site: Some(site),
+        output: None,
+    };
     build(&request, |checked, result| {
         if let Some(errors) = build_errors(&registry, checked, ui.look_of_notes()) {
             ui.show(&errors);

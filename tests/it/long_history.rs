@@ -13,6 +13,7 @@ use acp_registry::manifest::Platform;
 use acp_registry::registry::Registry;
 use acp_registry::resolve::{Host, Kind, Offer, OfferOrigin, PlanOptions, resolve};
 use acp_registry::session::{AgentSpec, Session, SessionOptions};
+use acp_registry::tree::TreeOutput;
 use serde_json::{Value, json};
 
 use crate::support::{Env, ICON};
@@ -143,13 +144,16 @@ fn published(env: &Env, is_whole: bool) -> Vec<u8> {
     let site = Site { directory: &directory, capabilities: None, history: None, published: None };
     let base_url = Some("https://example.com/r");
     let site = is_whole.then_some(site);
-    build(&BuildRequest { registry: &registry, check: &check, base_url, earlier: None, site }, |checked, built| {
-        let tree = &built.unwrap_or_else(|error| panic!("{error}: {:?}", checked.findings)).tree;
-        if is_whole {
-            tree.write(&env.path("dist"), &registry.root).unwrap();
-        }
-        tree.file("registry.json").unwrap().to_vec()
-    })
+    build(
+        &BuildRequest { registry: &registry, check: &check, base_url, earlier: None, site, output: None },
+        |checked, built| {
+            let tree = &built.unwrap_or_else(|error| panic!("{error}: {:?}", checked.findings)).tree;
+            if is_whole {
+                tree.write(&TreeOutput::new(&env.path("dist"), &registry.root).unwrap()).unwrap();
+            }
+            tree.file("registry.json").unwrap().to_vec()
+        },
+    )
 }
 
 /// Machines on which agents are installed.

@@ -9,6 +9,7 @@ use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use acp_registry_client::index::FormError;
@@ -26,7 +27,7 @@ use url::Url;
 
 use crate::diff;
 use crate::site::{self, Catalog, Known, SiteError};
-use crate::tree::{self, BuildError, Built, PublishedError, PublishedTree, RenderError, Tree, TreeDirectory};
+use crate::tree::{self, BuildError, Built, PublishedError, PublishedTree, Tree, TreeDirectory, TreeError, TreeOutput};
 
 /// What to build, and how.
 pub struct BuildRequest<'a> {
@@ -41,6 +42,9 @@ pub struct BuildRequest<'a> {
     /// What the catalog site is built from. Without it, the tree has only the indexes, icons and schemas, and no entries
     /// of single agents.
     pub site: Option<Site<'a>>,
+    /// The directory that the tree will be written to: pages go there when they are rendered. Without it, some are
+    /// rendered again when they are needed.
+    pub output: Option<&'a Arc<TreeOutput>>,
 }
 
 /// The previously published tree.
@@ -105,7 +109,7 @@ pub fn build<T>(request: &BuildRequest<'_>, then: impl FnOnce(&Checked, Result<&
         Ok(catalog) => catalog,
         Err(error) => return then(&checked, Err(error.into())),
     };
-    match with_site(&base.tree, &catalog) {
+    match with_site(&base.tree, &catalog, request.output) {
         Ok(tree) => then(&checked, Ok(&base.with_tree(tree))),
         Err(error) => then(&checked, Err(error)),
     }
@@ -135,10 +139,14 @@ fn without_site<'a>(
 }
 
 /// The tree with the files of the catalog.
-fn with_site<'a>(tree: &'a Tree<'_>, catalog: &'a Catalog<'_>) -> Result<Tree<'a>, Error> {
-    let tree = tree.borrowed().with(catalog.parts())?;
+fn with_site<'a>(
+    tree: &'a Tree<'_>,
+    catalog: &'a Catalog<'_>,
+    output: Option<&Arc<TreeOutput>>,
+) -> Result<Tree<'a>, Error> {
+    let tree = tree.borrowed().with(catalog.parts(), output)?;
     let last = catalog.last(tree.names())?;
-    Ok(tree.with(vec![Box::new(move || Ok(last.clone()))])?)
+    Ok(tree.with(vec![Box::new(move || Ok(last.clone()))], output)?)
 }
 
 /// The documents that the site is built from, beside the index.
@@ -235,9 +243,9 @@ pub enum Error {
     /// The site cannot be read from the index.
     #[error(transparent)]
     Site(#[from] SiteError),
-    /// A page of the site cannot be rendered.
+    /// A page of the site cannot be rendered or written.
     #[error(transparent)]
-    Render(#[from] RenderError),
+    Page(#[from] TreeError),
 }
 
 /// A capability snapshot or a history cannot be used.
@@ -270,7 +278,8 @@ impl From<Error> for Failure {
             Error::Tree(error) => error.into(),
             Error::Previous(error) => error.into(),
             Error::Site(error) => error.into(),
-            Error::Render(error) => Self::unable(error).help(SITE),
+            Error::Page(TreeError::Render(error)) => Self::unable(error).help(SITE),
+            Error::Page(error) => error.into(),
             Error::History { .. } => Self::unable(error).help(HISTORY),
             error => Self::unable(error).help(SITE),
         }
@@ -442,16 +451,18 @@ mod tests {
         };
         let earlier = earlier.map(|earlier| TreeDirectory(folder.join(earlier)));
         let now = Timestamp::from_unix(1_000_000_000).unwrap();
+        let output = Arc::new(TreeOutput::new(&folder.join(out), &registry.root).unwrap());
         let request = BuildRequest {
             registry: &registry,
             check: &check,
             base_url: Some("https://example.com/r/"),
             earlier: earlier.as_ref().map(|tree| EarlierTree { tree, now }),
             site: Some(Site { directory: &directory, capabilities: None, history: None, published: None }),
+            output: Some(&output),
         };
         build(&request, |_, built| {
             let tree = &built?.tree;
-            tree.write(&folder.join(out), &registry.root).unwrap();
+            tree.write(&output).unwrap();
             Ok(tree.files().into_iter().map(|(name, _)| name.to_owned()).collect())
         })
     }

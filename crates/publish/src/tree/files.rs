@@ -1,13 +1,13 @@
 //! The files of a published tree, and writing them to a directory. Some are rendered when they are needed, so that a large tree
 //! need not fit into memory.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::error::Error;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::{fs, io, iter};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::{fs, io, iter, ptr};
 
 use acp_registry_client::registry::Registry;
 use acp_registry_host::fs::{PathError, ReadError, Staging, read_bounded};
@@ -44,7 +44,8 @@ impl Content<'_> {
 /// The files of a published tree by name, including `SHA256SUMS`.
 ///
 /// Files that the build has at hand are held in memory. The others are [rendered](Render) to learn their names and
-/// digests, and rendered again when they are written, beyond what is kept in memory.
+/// digests. Those for a [`TreeOutput`] are written at once; else they are kept in memory up to a limit, and rendered again
+/// beyond it.
 pub struct Tree<'a> {
     held: BTreeMap<String, (Content<'a>, Sha256)>,
     parts: Vec<Arc<FileSet<'a>>>,
@@ -115,9 +116,12 @@ impl<'a> Tree<'a> {
     /// Adds files, whose names may contain folders. Files of the same name are replaced.
     ///
     /// # Errors
-    /// [`RenderError`] if a file cannot be rendered.
-    pub fn with(mut self, parts: Vec<Render<'a>>) -> Result<Self, RenderError> {
-        let parts = FileSet::all(parts)?;
+    /// [`TreeError`] if a file cannot be rendered, or put into the output.
+    pub fn with(mut self, parts: Vec<Render<'a>>, output: Option<&Arc<TreeOutput>>) -> Result<Self, TreeError> {
+        let parts = match output {
+            Some(output) => FileSet::all_in(parts, output)?,
+            None => FileSet::all(parts)?,
+        };
         for file in parts.iter().flat_map(|part| &part.files) {
             self.held.remove(&file.name);
         }
@@ -166,76 +170,74 @@ impl<'a> Tree<'a> {
     /// The names and contents of all files, in memory.
     ///
     /// # Errors
-    /// [`RenderError`] if a file cannot be rendered.
-    pub fn contents(&self) -> Result<BTreeMap<String, Vec<u8>>, RenderError> {
+    /// [`TreeError`] if a file cannot be rendered, or read from the output.
+    pub fn contents(&self) -> Result<BTreeMap<String, Vec<u8>>, TreeError> {
         let held = self.held.iter().map(|(name, (content, _))| (name.clone(), content.bytes().to_vec()));
         let mut all: BTreeMap<String, Vec<u8>> = held.collect();
         all.insert(SUMS.to_owned(), self.sums_text().into_bytes());
         for part in &self.parts {
             part.each(|file, bytes| {
                 all.insert(file.name.clone(), bytes.to_vec());
-                Ok::<(), RenderError>(())
+                Ok::<(), TreeError>(())
             })?;
         }
         Ok(all)
     }
 
-    /// Makes a directory hold exactly this tree, and returns the number of files that were new or changed.
+    /// Makes the directory of `output` hold exactly this tree, and returns the number of files that were new or changed.
     ///
     /// The directory is replaced atomically where the system supports it. Unchanged files are hard-linked, so that
     /// they keep their modification time.
     ///
     /// # Errors
     /// [`TreeError`]; the directory is then unchanged.
-    pub fn write(&self, directory: &Path, registry: &Path) -> Result<usize, TreeError> {
-        refuse_loss(directory, registry)?;
-        let files = self.files();
-        let changed: HashSet<&str> = self.changed(directory).into_iter().map(|(name, _)| name).collect();
-        if changed.is_empty() && self.extra(directory)?.is_empty() {
+    pub fn write(&self, output: &TreeOutput) -> Result<usize, TreeError> {
+        refuse_loss(&output.directory, &output.registry)?;
+        let changed: HashSet<&str> = self.changed(output).into_iter().map(|(name, _)| name).collect();
+        if changed.is_empty() && self.extra(&output.directory)?.is_empty() {
             return Ok(0);
-        }
-        let staging = Staging::beside(directory)?;
-        let folders: BTreeSet<&str> = files.iter().flat_map(|(name, _)| folders(name)).collect();
-        for folder in folders {
-            let path = staging.path().join(folder);
-            fs::create_dir(&path).map_err(PathError::at(&path))?;
         }
         let is_linked = |name: &str| {
             // Not every file system supports hard links; the file is then written again.
-            !changed.contains(name) && fs::hard_link(directory.join(name), staging.path().join(name)).is_ok()
+            !changed.contains(name) && output.link(name).is_ok()
         };
-        let write = |name: &str, bytes: &[u8]| {
-            let path = staging.path().join(name);
-            fs::write(&path, bytes).map_err(|error| TreeError::from(PathError { path, error }))
-        };
-        self.held.par_iter().try_for_each(
-            |(name, (content, _))| {
-                if is_linked(name) { Ok(()) } else { write(name, content.bytes()) }
-            },
-        )?;
+        self.held.par_iter().try_for_each(|(name, (content, _))| {
+            if is_linked(name) { Ok(()) } else { output.write(name, content.bytes()) }
+        })?;
         if !is_linked(SUMS) {
-            write(SUMS, self.sums_text().as_bytes())?;
+            output.write(SUMS, self.sums_text().as_bytes())?;
         }
         self.parts.par_iter().try_for_each(|part| {
-            let open: Vec<bool> = part.files.iter().map(|file| !is_linked(&file.name)).collect();
+            let written = part.written(output);
+            let is_there = |at: usize| written.is_some_and(|written| written[at]);
+            let files = part.files.iter().enumerate();
+            let open: Vec<bool> = files.map(|(at, file)| !is_there(at) && !is_linked(&file.name)).collect();
             if !open.contains(&true) {
                 return Ok(());
             }
             let mut open = open.into_iter();
-            part.each(|file, bytes| if open.next() == Some(true) { write(&file.name, bytes) } else { Ok(()) })
+            part.each(|file, bytes| if open.next() == Some(true) { output.write(&file.name, bytes) } else { Ok(()) })
         })?;
-        staging.replace()?;
+        output.replace()?;
         Ok(changed.len())
     }
 
     /// The names and sizes of the files that a directory lacks or has with another content.
-    fn changed(&self, directory: &Path) -> Vec<(&str, usize)> {
+    fn changed(&self, output: &TreeOutput) -> Vec<(&str, usize)> {
         let held: Vec<(&str, usize, Sha256)> =
             self.held.iter().map(|(name, (content, digest))| (&**name, content.bytes().len(), *digest)).collect();
-        let rendered = self.parts.par_iter().flat_map_iter(|part| &part.files).chain([self.sums()]);
-        let all = held.into_par_iter().chain(rendered.map(|file| (&*file.name, file.size, file.digest)));
-        let changed = all.filter(|(name, size, digest)| !holds(&directory.join(name), *size, *digest));
-        changed.map(|(name, size, _)| (name, size)).collect()
+        let held = held.into_par_iter().filter(|(name, size, digest)| !output.holds(name, *size, *digest));
+        let rendered = self.parts.par_iter().flat_map_iter(|part| {
+            let written = part.written(output);
+            let is_changed = move |(at, file): &(usize, &FileDigest)| match written {
+                Some(written) => written[*at],
+                None => !output.holds(&file.name, file.size, file.digest),
+            };
+            part.files.iter().enumerate().filter(is_changed).map(|(_, file)| file)
+        });
+        let sums = Some(self.sums()).filter(|file| !output.holds(&file.name, file.size, file.digest));
+        let rendered = rendered.chain(sums).map(|file| (&*file.name, file.size));
+        held.map(|(name, size, _)| (name, size)).chain(rendered).collect()
     }
 
     /// The differences between a directory and this tree, ordered by name.
@@ -244,7 +246,7 @@ impl<'a> Tree<'a> {
     /// [`PathError`] if the directory exists and cannot be read.
     pub fn differences(&self, directory: &Path) -> Result<Vec<Difference>, PathError> {
         let mut found = BTreeMap::new();
-        for (name, size) in self.changed(directory) {
+        for (name, size) in self.changed(&TreeOutput::unchecked(directory, Path::new(""))) {
             let path = directory.join(name);
             // Anything else in place of the file, such as a folder, counts as a change, not as an error.
             let difference = match read_bounded(&path, directory, size as u64) {
@@ -272,6 +274,88 @@ impl<'a> Tree<'a> {
             is_folder
         })?;
         Ok(extra)
+    }
+}
+
+/// The directory that a tree is written to. What is rendered for it goes at once to a directory beside it, which takes its
+/// place when it is complete.
+pub struct TreeOutput {
+    directory: PathBuf,
+    registry: PathBuf,
+    /// Whether the directory did not exist, so that it need not be compared.
+    is_new: bool,
+    /// Created when there is a file to put into it.
+    staging: Mutex<Option<Staging>>,
+    /// Whether the directory has been replaced.
+    is_replaced: AtomicBool,
+}
+
+impl TreeOutput {
+    /// A directory outside of the registry.
+    ///
+    /// # Errors
+    /// [`TreeError`] if no tree can be in this directory. Whether it holds files that would be lost is checked by
+    /// [`Tree::write`].
+    pub fn new(directory: &Path, registry: &Path) -> Result<Self, TreeError> {
+        refuse_place(directory, registry)?;
+        Ok(Self::unchecked(directory, registry))
+    }
+
+    fn unchecked(directory: &Path, registry: &Path) -> Self {
+        let is_new = directory.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        let (directory, registry) = (directory.to_owned(), registry.to_owned());
+        Self { directory, registry, is_new, staging: Mutex::default(), is_replaced: AtomicBool::new(false) }
+    }
+
+    fn holds(&self, name: &str, size: usize, digest: Sha256) -> bool {
+        let may_hold = !self.is_new || self.is_replaced.load(Ordering::Relaxed);
+        may_hold && holds(&self.directory.join(name), size, digest)
+    }
+
+    /// The path of a file that is to be in the directory.
+    fn staged(&self, name: &str) -> Result<PathBuf, PathError> {
+        let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        let staging = match &mut *staging {
+            Some(staging) => staging,
+            none => none.insert(Staging::beside(&self.directory)?),
+        };
+        Ok(staging.path().join(name))
+    }
+
+    /// Puts a file at its staged path, in a folder that may not exist yet.
+    fn put(&self, name: &str, put: impl Fn(&Path) -> io::Result<()>) -> Result<(), PathError> {
+        let path = self.staged(name)?;
+        match (put(&path), path.parent()) {
+            (Err(error), Some(folder)) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir_all(folder).map_err(PathError::at(folder))?;
+                put(&path)
+            }
+            (result, _) => result,
+        }
+        .map_err(PathError::at(&path))
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), TreeError> {
+        Ok(self.put(name, |path| fs::write(path, bytes))?)
+    }
+
+    /// Takes a file over from the directory.
+    fn link(&self, name: &str) -> Result<(), PathError> {
+        self.put(name, |path| fs::hard_link(self.directory.join(name), path))
+    }
+
+    /// Reads a file that was written or that the directory has.
+    fn read(&self, name: &str, is_written: bool) -> Result<Vec<u8>, PathError> {
+        let staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        let staged = staging.as_ref().filter(|_| is_written);
+        let path = staged.map_or(self.directory.as_path(), Staging::path).join(name);
+        fs::read(&path).map_err(PathError::at(&path))
+    }
+
+    fn replace(&self) -> Result<(), PathError> {
+        let staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.is_replaced.store(true, Ordering::Relaxed);
+        staging.map_or(Ok(()), Staging::replace)
     }
 }
 
@@ -308,15 +392,15 @@ fn list(directory: &Path, prefix: &str, visit: &mut impl FnMut(&str) -> bool) ->
     Ok(())
 }
 
-/// Refuses to replace a directory that holds anything but an earlier tree, because its content would be deleted.
-fn refuse_loss(directory: &Path, registry: &Path) -> Result<(), TreeError> {
+/// Refuses a directory in which no tree can be. Returns its real path if it exists.
+fn refuse_place(directory: &Path, registry: &Path) -> Result<Option<PathBuf>, TreeError> {
     if directory.file_name().is_none() {
         return Err(TreeError::NoName(directory.to_owned()));
     }
     let real = match directory.canonicalize() {
         Ok(real) => real,
         Err(error) if error.kind() == io::ErrorKind::NotFound && !directory.is_symlink() => {
-            return refuse_registry(directory, registry);
+            return refuse_registry(directory, registry).map(|()| None);
         }
         Err(error) => return Err(PathError { path: directory.to_owned(), error }.into()),
     };
@@ -324,6 +408,12 @@ fn refuse_loss(directory: &Path, registry: &Path) -> Result<(), TreeError> {
         return Err(TreeError::HoldsRegistry(directory.to_owned()));
     }
     refuse_registry(&real, registry)?;
+    Ok(Some(real))
+}
+
+/// Refuses to replace a directory that holds anything but an earlier tree, because its content would be deleted.
+fn refuse_loss(directory: &Path, registry: &Path) -> Result<(), TreeError> {
+    let Some(real) = refuse_place(directory, registry)? else { return Ok(()) };
     let list_text = read_bounded(&real.join(SUMS), &real, SUMS_LIMIT).unwrap_or_default();
     let list_text = String::from_utf8_lossy(&list_text);
     let listed = sums::names(&list_text);
@@ -425,6 +515,8 @@ enum Contents<'a> {
     Again(Render<'a>),
     /// In a text that is held in memory.
     Within(Arc<String>, Vec<Range<usize>>),
+    /// Written to the output, but for those that its directory has already: a flag for each file.
+    Written(Arc<TreeOutput>, Vec<bool>),
 }
 
 impl<'a> FileSet<'a> {
@@ -461,6 +553,32 @@ impl<'a> FileSet<'a> {
         renders.into_par_iter().map(part).collect()
     }
 
+    /// Renders the parts in parallel, and writes their files to the output.
+    fn all_in(renders: Vec<Render<'a>>, output: &Arc<TreeOutput>) -> Result<Vec<Arc<Self>>, TreeError> {
+        let part = |render: Render<'a>| {
+            let rendered = render()?;
+            let files: Vec<FileDigest> = rendered.iter().map(|(name, bytes)| FileDigest::of(name, bytes)).collect();
+            let write = |(file, (name, bytes)): (&FileDigest, (String, Vec<u8>))| {
+                let is_there = output.holds(&name, file.size, file.digest);
+                if is_there { Ok(false) } else { output.write(&name, &bytes).map(|()| true) }
+            };
+            let written = files.iter().zip(rendered).map(write).collect::<Result<_, TreeError>>()?;
+            Ok(Arc::new(Self { files, contents: Contents::Written(Arc::clone(output), written) }))
+        };
+        renders.into_par_iter().map(part).collect()
+    }
+
+    /// Which files were written to this output when they were rendered, and are still to be put in place.
+    fn written(&self, output: &TreeOutput) -> Option<&[bool]> {
+        match &self.contents {
+            Contents::Written(of, written) => {
+                let is_open = !output.is_replaced.load(Ordering::Relaxed);
+                (is_open && ptr::eq(&raw const **of, output)).then_some(written)
+            }
+            _ => None,
+        }
+    }
+
     /// Calls `each` with every file and its content.
     pub(super) fn each<E: From<RenderError>>(
         &self,
@@ -472,6 +590,9 @@ impl<'a> FileSet<'a> {
                 let mut files = self.files.iter().zip(places);
                 files.try_for_each(|(file, place)| each(file, text[place.clone()].as_bytes()))
             }
+            Contents::Written(output, written) => self.files.iter().zip(written).try_for_each(|(file, is_written)| {
+                each(file, &output.read(&file.name, *is_written).map_err(RenderError::new)?)
+            }),
             Contents::Again(render) => {
                 let rendered = render()?;
                 let is_same = |(file, (name, bytes)): (&FileDigest, &(String, Vec<u8>))| {
@@ -519,6 +640,51 @@ mod tests {
     fn files_beyond_the_limit_are_rendered_again() {
         assert_eq!(read(3, |_| Some("one")), (Ok(b"one".to_vec()), 1));
         assert_eq!(read(2, |_| Some("one")), (Ok(b"one".to_vec()), 2));
+    }
+
+    #[test]
+    fn what_is_rendered_for_an_output_is_rendered_once_and_written_where_it_differs() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, registry, out) = (folder.path(), folder.path().join("r"), folder.path().join("out"));
+        fs::create_dir(&registry).unwrap();
+        let beside = || {
+            let mut names: Vec<_> = fs::read_dir(root).unwrap().map(|item| item.unwrap().file_name()).collect();
+            names.sort_unstable();
+            names
+        };
+        let calls = AtomicUsize::new(0);
+        let render = |text: &'static str| -> Vec<Render<'_>> {
+            let files =
+                move || vec![("d/a".to_owned(), text.as_bytes().to_vec()), ("d/b".to_owned(), b"same".to_vec())];
+            let count = || calls.fetch_add(1, Ordering::Relaxed);
+            vec![Box::new(move || {
+                count();
+                Ok(files())
+            })]
+        };
+        let tree = |text, output: &Arc<TreeOutput>| {
+            let empty = Tree::new(BTreeMap::new(), Vec::new(), Vec::new()).unwrap();
+            empty.with(render(text), Some(output)).unwrap()
+        };
+        // Counted: the two files and the list of digests.
+        for (text, changed) in [("one", 3), ("one", 0), ("two", 2)] {
+            let output = Arc::new(TreeOutput::new(&out, &registry).unwrap());
+            let tree = tree(text, &output);
+            // Written again, it is as it was.
+            for changed in [changed, 0] {
+                let contents = tree.contents().unwrap();
+                assert_eq!((&*contents["d/a"], &*contents["d/b"]), (text.as_bytes(), &b"same"[..]));
+                assert_eq!(tree.write(&output).unwrap(), changed, "{text}");
+                assert_eq!(fs::read_to_string(out.join("d/a")).unwrap(), text);
+            }
+            assert_eq!(beside(), ["out", "r"]);
+        }
+        assert_eq!(calls.load(Ordering::Relaxed), 3);
+        // A tree that is not written leaves nothing.
+        let output = Arc::new(TreeOutput::new(&out, &registry).unwrap());
+        drop((tree("three", &output), output));
+        assert_eq!(beside(), ["out", "r"]);
+        assert_eq!(fs::read_to_string(out.join("d/a")).unwrap(), "two");
     }
 
     #[test]

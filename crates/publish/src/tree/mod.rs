@@ -31,7 +31,7 @@ use time::Date;
 
 use acp_registry_gate::history::EarlierManifests;
 use files::{Content, FileSet};
-pub use files::{Difference, FileDigest, Render, RenderError, Tree, TreeError};
+pub use files::{Difference, FileDigest, Render, RenderError, Tree, TreeError, TreeOutput};
 use index::{DiscoveryFiles, ParsedIndex, index, rendered};
 use sources::{AgentSource, Chosen, KeptAgent, choose};
 pub use sources::{PublishedError, PublishedTree, SignedTree, TreeDirectory};
