@@ -1,9 +1,9 @@
-use super::{AGENT, MARKS, passed, report, started};
+use super::{AGENT, MARKS, failed, passed, report};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_protocol::handshake::{FailReason, Handshake};
+use acp_registry_protocol::handshake::FailReason;
 
 pub(crate) static RULE: Rule = Rule {
     name: "handshake/broken-requirement",
@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
         world: "The agent gives an unknown method a result, and `registry.toml` requires the level `protocol`.",
         answers: |survey| {
             let message = "the level `protocol` is required, and 1 requirement failed: protocol/unknown-method";
-            started(survey, Some((FailReason::Examination, message)), Handshake::default());
+            failed(survey, FailReason::Examination, message);
         },
     }),
     marks: MARKS,

@@ -1,9 +1,9 @@
-use super::{AGENT, MARKS, passed, report, started};
+use super::{AGENT, ANSWERS, MARKS, failed, report};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_protocol::handshake::{FailReason, Handshake};
+use acp_registry_protocol::handshake::FailReason;
 
 pub(crate) static RULE: Rule = Rule {
     name: "handshake/invalid-answer",
@@ -15,20 +15,10 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Online(&Online {
         manifest: AGENT,
         world: "The agent answers with `authMethods` that are not an array.",
-        answers: |survey| {
-            started(
-                survey,
-                Some((FailReason::InvalidResponse, "`authMethods` is null, not an array")),
-                Handshake::default(),
-            );
-        },
+        answers: |survey| failed(survey, FailReason::InvalidResponse, "`authMethods` is null, not an array"),
     }),
     marks: MARKS,
-    passes: Example::Online(&Online {
-        manifest: AGENT,
-        world: "The agent answers `initialize`, and a person can sign in.",
-        answers: passed,
-    }),
+    passes: ANSWERS,
     check: CheckFn::Online(check),
 };
 

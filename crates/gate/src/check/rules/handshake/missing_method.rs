@@ -1,4 +1,4 @@
-use super::{AGENT, MARKS, passed, place, rows, started};
+use super::{AGENT, ANSWERS, MARKS, place, rows, started};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
@@ -18,15 +18,11 @@ pub(crate) static RULE: Rule = Rule {
         world: "The agent advertises session/list, and answers that there is no such method.",
         answers: |survey| {
             let probes = [("session/list", Probe::MethodNotFound)].into_iter().collect();
-            started(survey, None, Handshake { probes, ..Handshake::default() });
+            started(survey, Handshake { probes, ..Handshake::default() });
         },
     }),
     marks: MARKS,
-    passes: Example::Online(&Online {
-        manifest: AGENT,
-        world: "The agent answers `initialize`, and a person can sign in.",
-        answers: passed,
-    }),
+    passes: ANSWERS,
     check: CheckFn::Online(check),
 };
 

@@ -1,4 +1,4 @@
-use super::{AGENT, MARKS, not_started, own_remedy, passed, report_row, rows};
+use super::{AGENT, ANSWERS, MARKS, not_started, own_remedy, report_row, rows};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
@@ -21,11 +21,7 @@ pub(crate) static RULE: Rule = Rule {
         },
     }),
     marks: MARKS,
-    passes: Example::Online(&Online {
-        manifest: AGENT,
-        world: "The agent answers `initialize`, and a person can sign in.",
-        answers: passed,
-    }),
+    passes: ANSWERS,
     check: CheckFn::Online(check),
 };
 

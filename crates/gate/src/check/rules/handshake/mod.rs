@@ -13,7 +13,7 @@ pub(super) mod protocol_version;
 pub(super) mod untidy;
 
 use crate::check::reporter::Reporter;
-use crate::check::rule::{Example, Rule, Subject};
+use crate::check::rule::{Example, Online, Rule, Subject};
 use crate::survey::Survey;
 use crate::verify::{self, Row, State};
 use acp_registry_client::install::Kind;
@@ -131,8 +131,29 @@ pub(super) const AGENT: Example =
 /// For examples: the part of [`AGENT`] that findings underline.
 pub(super) const MARKS: &str = "\"example@1.0.0\"";
 
-/// For examples: adds the result of a started agent.
-pub(super) fn started(survey: &mut Survey, failure: Option<(FailReason, &str)>, handshake: Handshake) {
+/// For examples: an agent that passes.
+pub(super) const ANSWERS: Example = Example::Online(&Online {
+    manifest: AGENT,
+    world: "The agent answers `initialize`, and a person can sign in.",
+    answers: passed,
+});
+
+/// For examples: adds the result of an agent that passed.
+pub(super) fn passed(survey: &mut Survey) {
+    started(survey, Handshake::default());
+}
+
+/// For examples: adds the result of an agent that passed with this handshake.
+fn started(survey: &mut Survey, handshake: Handshake) {
+    check(survey, handshake, None);
+}
+
+/// For examples: adds the result of an agent that failed.
+pub(super) fn failed(survey: &mut Survey, reason: FailReason, message: &str) {
+    check(survey, Handshake::default(), Some((reason, message)));
+}
+
+fn check(survey: &mut Survey, handshake: Handshake, failure: Option<(FailReason, &str)>) {
     let outcome = Outcome {
         verdict: if failure.is_some() { Verdict::Fail } else { Verdict::Pass },
         reason: failure.map(|(reason, _)| reason),
@@ -149,11 +170,6 @@ pub(super) fn started(survey: &mut Survey, failure: Option<(FailReason, &str)>, 
         survey,
         State::Checked { outcome: Box::new(outcome), examination: None, at: std::time::SystemTime::UNIX_EPOCH },
     );
-}
-
-/// For examples: adds the result of an agent that passed.
-pub(super) fn passed(survey: &mut Survey) {
-    started(survey, None, Handshake::default());
 }
 
 /// For examples: adds the result of an agent that the package runner of a kind does not start.

@@ -1,10 +1,10 @@
-use super::{AGENT, MARKS, passed, report_row, rows, started};
+use super::{AGENT, ANSWERS, MARKS, failed, report_row, rows};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
 use acp_registry_plan::text::escape;
-use acp_registry_protocol::handshake::{FailReason, Handshake};
+use acp_registry_protocol::handshake::FailReason;
 
 pub(crate) static RULE: Rule = Rule {
     name: "handshake/no-answer",
@@ -18,20 +18,10 @@ pub(crate) static RULE: Rule = Rule {
     fails: Example::Online(&Online {
         manifest: AGENT,
         world: "The agent ends with exit code 1, and answers nothing.",
-        answers: |survey| {
-            started(
-                survey,
-                Some((FailReason::Exited, "the agent ended before it answered (exit code 1)")),
-                Handshake::default(),
-            );
-        },
+        answers: |survey| failed(survey, FailReason::Exited, "the agent ended before it answered (exit code 1)"),
     }),
     marks: MARKS,
-    passes: Example::Online(&Online {
-        manifest: AGENT,
-        world: "The agent answers `initialize`, and a person can sign in.",
-        answers: passed,
-    }),
+    passes: ANSWERS,
     check: CheckFn::Online(check),
 };
 

@@ -1,9 +1,9 @@
-use super::{AGENT, MARKS, passed, report, started};
+use super::{AGENT, ANSWERS, MARKS, failed, report};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
 use crate::survey::Survey;
-use acp_registry_protocol::handshake::{FailReason, Handshake};
+use acp_registry_protocol::handshake::FailReason;
 
 pub(crate) static RULE: Rule = Rule {
     name: "handshake/no-supported-auth",
@@ -18,19 +18,11 @@ pub(crate) static RULE: Rule = Rule {
         manifest: AGENT,
         world: "The agent offers one method, of type `env_var`.",
         answers: |survey| {
-            started(
-                survey,
-                Some((FailReason::NoSupportedAuthType, "the only way to sign in is of type `env_var`")),
-                Handshake::default(),
-            );
+            failed(survey, FailReason::NoSupportedAuthType, "the only way to sign in is of type `env_var`");
         },
     }),
     marks: MARKS,
-    passes: Example::Online(&Online {
-        manifest: AGENT,
-        world: "The agent answers `initialize`, and a person can sign in.",
-        answers: passed,
-    }),
+    passes: ANSWERS,
     check: CheckFn::Online(check),
 };
 

@@ -1,4 +1,4 @@
-use super::{AGENT, MARKS, passed, place, rows, started};
+use super::{AGENT, ANSWERS, MARKS, place, rows, started};
 use crate::check::reporter::Reporter;
 use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
 use crate::finding::Level;
@@ -18,15 +18,11 @@ pub(crate) static RULE: Rule = Rule {
         world: "The agent writes a greeting to stdout before it answers.",
         answers: |survey| {
             let warnings = vec!["wrote 1 line that is not JSON-RPC to stdout before the response: `hello`".to_owned()];
-            started(survey, None, Handshake { warnings, ..Handshake::default() });
+            started(survey, Handshake { warnings, ..Handshake::default() });
         },
     }),
     marks: MARKS,
-    passes: Example::Online(&Online {
-        manifest: AGENT,
-        world: "The agent answers `initialize`, and a person can sign in.",
-        answers: passed,
-    }),
+    passes: ANSWERS,
     check: CheckFn::Online(check),
 };
 
