@@ -520,6 +520,18 @@ mod tests {
     }
 
     #[test]
+    fn only_on_windows_no_program_sets_variables_for_some_clients() {
+        let env = vec![("A".to_owned(), "1".to_owned())];
+        let launch = AgentCommand { env, ..AgentCommand::through_run("a", "A", &[]) };
+        for client in &CLIENTS {
+            let is_refused = matches!(client.settings_here(&launch), Err(Unwritable::NoEnvProgram));
+            assert_eq!(is_refused, cfg!(windows) && ["acpx", "jupyter"].contains(&client.id), "{}", client.id);
+            assert!(client.settings(&launch).is_ok(), "{}", client.id);
+            assert!(client.settings_here(&AgentCommand { env: Vec::new(), ..launch.clone() }).is_ok(), "{}", client.id);
+        }
+    }
+
+    #[test]
     fn what_no_shell_can_show_is_not_written() {
         let hidden = find("cli").unwrap().settings(&AgentCommand::through_run("a", "A", &["\u{202e}"]));
         assert_eq!(hidden, Err(Unwritable::Hidden));
