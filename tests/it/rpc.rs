@@ -1,6 +1,7 @@
 //! `rpc`: what is refused, what runs at once, what is cancelled, and that results are the documents of the commands.
 
 use std::collections::BTreeSet;
+use std::fs::{self, DirEntry};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
@@ -362,7 +363,7 @@ fn a_client_that_does_not_read_does_not_keep_the_program_from_ending() {
                 Some(0)
             }
         };
-        assert_eq!(ended(child), code, "{way}");
+        assert_eq!(ended(child, way), code, "{way}");
     }
 }
 
@@ -376,12 +377,12 @@ fn a_client_that_closes_its_end_while_nothing_is_in_progress_ends_the_program() 
     let mut output = BufReader::new(child.stdout.take().unwrap());
     assert!(output.read_line(&mut String::new()).unwrap() > 0);
     drop(output);
-    assert_eq!(ended(child), Some(0));
+    assert_eq!(ended(child, "the end"), Some(0));
     drop(stdin);
 }
 
 /// Waits for the end of a program, which is killed after [`LONG`].
-fn ended(mut child: Child) -> Option<i32> {
+fn ended(mut child: Child, way: &str) -> Option<i32> {
     let began = Instant::now();
     while began.elapsed() < LONG {
         if let Some(status) = child.try_wait().unwrap() {
@@ -389,8 +390,16 @@ fn ended(mut child: Child) -> Option<i32> {
         }
         thread::sleep(Duration::from_millis(20));
     }
+    // What each thread waits for, on Linux.
+    let threads = fs::read_dir(format!("/proc/{}/task", child.id())).into_iter().flatten().flatten();
+    let state = |task: DirEntry| {
+        let [name, place] =
+            ["comm", "wchan"].map(|file| fs::read_to_string(task.path().join(file)).unwrap_or_default());
+        format!("{} in {place}", name.trim())
+    };
+    let threads: Vec<String> = threads.map(state).collect();
     child.kill().unwrap();
-    panic!("it does not end");
+    panic!("after {way}, it does not end: {threads:?}");
 }
 
 /// Results and events that are not read do not keep other commands from ending either.
@@ -405,7 +414,7 @@ fn a_signal_ends_a_command_whose_output_is_not_read() {
         child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         assert!(child.try_wait().unwrap().is_none(), "the result is too short for this test");
         kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGTERM).unwrap();
-        assert_eq!(ended(child), Some(143), "{arguments:?}");
+        assert_eq!(ended(child, "SIGTERM"), Some(143), "{arguments:?}");
     }
 }
 
