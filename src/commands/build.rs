@@ -28,6 +28,7 @@ use crate::flags::session::signer;
 use crate::formats::Report;
 use crate::formats::json::FindingDocument;
 use crate::terminal::layout::Look;
+use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 
 #[derive(Debug, clap::Args)]
@@ -115,7 +116,13 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         advisories: Some(&advisories),
     };
     let base_url = args.base_url.as_deref();
-    let output = (!args.check).then(|| TreeOutput::new(&args.out, &registry.root)).transpose()?.map(Arc::new);
+    let output = (!args.check).then(|| Arc::new(TreeOutput::new(&args.out, &registry.root)));
+    if let Some(output) = output.clone() {
+        signals::end_with(move |end| {
+            let _held = output.discard();
+            end();
+        });
+    }
     let request = BuildRequest { registry: &registry, check: &check, base_url, earlier, site, output: output.as_ref() };
     let job = Job { args, ui, registry: &registry, output: output.as_deref(), place, started };
     let exit = build(&request, |checked, result| match result {
@@ -134,6 +141,8 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             job.failed(checked, error)
         }
     });
+    // The thread that waits for signals has it, too.
+    drop(output.as_ref().map(|output| output.discard()));
     // The process is about to exit: freeing a large registry would take a tenth of the run time.
     std::mem::forget(registry);
     exit

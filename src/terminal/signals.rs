@@ -46,6 +46,22 @@ fn watch(signals: usize) {
     });
 }
 
+/// Has `clean` end the program on the first signal, with the exit code of the signal: for work that blocks, and would leave
+/// files behind.
+#[expect(clippy::exit, reason = "the thread that would return from `main` is at work")]
+pub(crate) fn end_with(clean: impl FnOnce(&dyn Fn()) + Send + 'static) {
+    let Ok(runtime) = Builder::new_current_thread().enable_all().build() else { return };
+    // Registered before the work begins.
+    let signals = runtime.block_on(async { signalled() });
+    let Ok(signals) = signals else { return };
+    let wait = move || {
+        let signal = runtime.block_on(signals);
+        clean(&|| std::process::exit(128 + i32::from(signal)));
+    };
+    // Without the thread, nothing ends the program but SIGKILL.
+    let _ = thread::Builder::new().spawn(wait);
+}
+
 /// Lets writes fail that exceed the limit of the size of files, instead of ending the program without a word. Programs
 /// that are started have the signal's default again.
 #[cfg(unix)]

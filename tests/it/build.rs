@@ -1,6 +1,8 @@
 //! `build`: the published tree, views, earlier forms, and the swap.
 
 use std::fs;
+#[cfg(unix)]
+use std::{thread, time::Duration};
 
 use serde_json::{Value, json};
 
@@ -210,6 +212,38 @@ fn a_link_to_the_tree_stays_a_link() {
     std::os::unix::fs::symlink("nowhere", env.path("dangling")).unwrap();
     assert_eq!(env.run(&["build", "--out", "dangling"]).code, 3);
     assert!(env.path("dangling").is_symlink());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_leaves_nothing_of_a_tree_that_is_not_complete() {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+
+    let ids: Vec<String> = (0..150).map(|number| format!("agent-{number}")).collect();
+    let env = Env::with(&ids.iter().map(String::as_str).collect::<Vec<_>>());
+    let site = env.path("site");
+    fs::create_dir(&site).unwrap();
+    let count = || fs::read_dir(&site).unwrap().count();
+    let is_interrupted = |signal: Signal| {
+        let mut child = env.command(&["build", "--quiet", "--out", "site/out"]).spawn().unwrap();
+        while count() == 0 && child.try_wait().unwrap().is_none() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        // It may have ended.
+        let _ = kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), signal);
+        let code = child.wait().unwrap().code();
+        let is_complete = site.join("out").exists();
+        assert!(code == Some(128 + signal as i32) || (code == Some(0) && is_complete), "{signal}: {code:?}");
+        assert_eq!(count(), usize::from(is_complete), "{signal}");
+        if is_complete {
+            fs::remove_dir_all(site.join("out")).unwrap();
+        }
+        !is_complete
+    };
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        assert!((0..20).any(|_| is_interrupted(signal)), "{signal} came too late twenty times");
+    }
 }
 
 #[test]

@@ -149,7 +149,7 @@ fn published(env: &Env, is_whole: bool) -> Vec<u8> {
         |checked, built| {
             let tree = &built.unwrap_or_else(|error| panic!("{error}: {:?}", checked.findings)).tree;
             if is_whole {
-                tree.write(&TreeOutput::new(&env.path("dist"), &registry.root).unwrap()).unwrap();
+                tree.write(&TreeOutput::new(&env.path("dist"), &registry.root)).unwrap();
             }
             tree.file("registry.json").unwrap().to_vec()
         },

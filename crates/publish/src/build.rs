@@ -27,7 +27,9 @@ use url::Url;
 
 use crate::diff;
 use crate::site::{self, Catalog, Known, SiteError};
-use crate::tree::{self, BuildError, Built, PublishedError, PublishedTree, Tree, TreeDirectory, TreeError, TreeOutput};
+use crate::tree::{
+    self, BuildError, Built, PublishedError, PublishedTree, RenderError, Tree, TreeDirectory, TreeOutput,
+};
 
 /// What to build, and how.
 pub struct BuildRequest<'a> {
@@ -42,8 +44,7 @@ pub struct BuildRequest<'a> {
     /// What the catalog site is built from. Without it, the tree has only the indexes, icons and schemas, and no entries
     /// of single agents.
     pub site: Option<Site<'a>>,
-    /// The directory that the tree will be written to: pages go there when they are rendered. Without it, some are
-    /// rendered again when they are needed.
+    /// The directory that the tree will be written to, if it will.
     pub output: Option<&'a Arc<TreeOutput>>,
 }
 
@@ -243,9 +244,9 @@ pub enum Error {
     /// The site cannot be read from the index.
     #[error(transparent)]
     Site(#[from] SiteError),
-    /// A page of the site cannot be rendered or written.
+    /// A page of the site cannot be rendered.
     #[error(transparent)]
-    Page(#[from] TreeError),
+    Render(#[from] RenderError),
 }
 
 /// A capability snapshot or a history cannot be used.
@@ -278,8 +279,7 @@ impl From<Error> for Failure {
             Error::Tree(error) => error.into(),
             Error::Previous(error) => error.into(),
             Error::Site(error) => error.into(),
-            Error::Page(TreeError::Render(error)) => Self::unable(error).help(SITE),
-            Error::Page(error) => error.into(),
+            Error::Render(error) => Self::unable(error).help(SITE),
             Error::History { .. } => Self::unable(error).help(HISTORY),
             error => Self::unable(error).help(SITE),
         }
@@ -451,7 +451,7 @@ mod tests {
         };
         let earlier = earlier.map(|earlier| TreeDirectory(folder.join(earlier)));
         let now = Timestamp::from_unix(1_000_000_000).unwrap();
-        let output = Arc::new(TreeOutput::new(&folder.join(out), &registry.root).unwrap());
+        let output = Arc::new(TreeOutput::new(&folder.join(out), &registry.root));
         let request = BuildRequest {
             registry: &registry,
             check: &check,

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::error::Error;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::{fs, io, iter, ptr};
 
 use acp_registry_client::registry::Registry;
@@ -44,8 +44,8 @@ impl Content<'_> {
 /// The files of a published tree by name, including `SHA256SUMS`.
 ///
 /// Files that the build has at hand are held in memory. The others are [rendered](Render) to learn their names and
-/// digests. Those for a [`TreeOutput`] are written at once; else they are kept in memory up to a limit, and rendered again
-/// beyond it.
+/// digests. A new [`TreeOutput`] gets them at once; else they are rendered again when they are written, beyond what is kept
+/// in memory.
 pub struct Tree<'a> {
     held: BTreeMap<String, (Content<'a>, Sha256)>,
     parts: Vec<Arc<FileSet<'a>>>,
@@ -98,7 +98,7 @@ impl<'a> Tree<'a> {
             (name, (content, digest))
         };
         let held = files.into_iter().collect::<Vec<_>>().into_par_iter().map(with_digest).collect();
-        let parts = entries.into_iter().map(Arc::new).chain(FileSet::all(parts)?).collect();
+        let parts = entries.into_iter().map(Arc::new).chain(FileSet::all(parts, None)?).collect();
         Ok(Self { held, parts, sums: OnceLock::new() })
     }
 
@@ -116,12 +116,9 @@ impl<'a> Tree<'a> {
     /// Adds files, whose names may contain folders. Files of the same name are replaced.
     ///
     /// # Errors
-    /// [`TreeError`] if a file cannot be rendered, or put into the output.
-    pub fn with(mut self, parts: Vec<Render<'a>>, output: Option<&Arc<TreeOutput>>) -> Result<Self, TreeError> {
-        let parts = match output {
-            Some(output) => FileSet::all_in(parts, output)?,
-            None => FileSet::all(parts)?,
-        };
+    /// [`RenderError`] if a file cannot be rendered.
+    pub fn with(mut self, parts: Vec<Render<'a>>, output: Option<&Arc<TreeOutput>>) -> Result<Self, RenderError> {
+        let parts = FileSet::all(parts, output)?;
         for file in parts.iter().flat_map(|part| &part.files) {
             self.held.remove(&file.name);
         }
@@ -170,15 +167,15 @@ impl<'a> Tree<'a> {
     /// The names and contents of all files, in memory.
     ///
     /// # Errors
-    /// [`TreeError`] if a file cannot be rendered, or read from the output.
-    pub fn contents(&self) -> Result<BTreeMap<String, Vec<u8>>, TreeError> {
+    /// [`RenderError`] if a file cannot be rendered.
+    pub fn contents(&self) -> Result<BTreeMap<String, Vec<u8>>, RenderError> {
         let held = self.held.iter().map(|(name, (content, _))| (name.clone(), content.bytes().to_vec()));
         let mut all: BTreeMap<String, Vec<u8>> = held.collect();
         all.insert(SUMS.to_owned(), self.sums_text().into_bytes());
         for part in &self.parts {
             part.each(|file, bytes| {
                 all.insert(file.name.clone(), bytes.to_vec());
-                Ok::<(), TreeError>(())
+                Ok::<(), RenderError>(())
             })?;
         }
         Ok(all)
@@ -192,52 +189,50 @@ impl<'a> Tree<'a> {
     /// # Errors
     /// [`TreeError`]; the directory is then unchanged.
     pub fn write(&self, output: &TreeOutput) -> Result<usize, TreeError> {
-        refuse_loss(&output.directory, &output.registry)?;
-        let changed: HashSet<&str> = self.changed(output).into_iter().map(|(name, _)| name).collect();
-        if changed.is_empty() && self.extra(&output.directory)?.is_empty() {
+        let directory = &*output.directory;
+        refuse_loss(directory, &output.registry)?;
+        let is_staged = output.is_staged();
+        let changed: HashSet<&str> = self.changed(directory).into_iter().map(|(name, _)| name).collect();
+        if changed.is_empty() && self.extra(directory)?.is_empty() {
             return Ok(0);
         }
         let is_linked = |name: &str| {
             // Not every file system supports hard links; the file is then written again.
-            !changed.contains(name) && output.link(name).is_ok()
+            !changed.contains(name) && output.put(name, |path| fs::hard_link(directory.join(name), path)).is_ok()
         };
-        self.held.par_iter().try_for_each(|(name, (content, _))| {
-            if is_linked(name) { Ok(()) } else { output.write(name, content.bytes()) }
-        })?;
+        let write = |name: &str, bytes: &[u8]| output.put(name, |path| fs::write(path, bytes)).map_err(TreeError::from);
+        self.held.par_iter().try_for_each(
+            |(name, (content, _))| {
+                if is_linked(name) { Ok(()) } else { write(name, content.bytes()) }
+            },
+        )?;
         if !is_linked(SUMS) {
-            output.write(SUMS, self.sums_text().as_bytes())?;
+            write(SUMS, self.sums_text().as_bytes())?;
         }
-        self.parts.par_iter().try_for_each(|part| {
-            let written = part.written(output);
-            let is_there = |at: usize| written.is_some_and(|written| written[at]);
-            let files = part.files.iter().enumerate();
-            let open: Vec<bool> = files.map(|(at, file)| !is_there(at) && !is_linked(&file.name)).collect();
+        let is_there = |part: &FileSet<'_>| is_staged && part.is_in(output);
+        self.parts.par_iter().filter(|part| !is_there(part)).try_for_each(|part| {
+            let open: Vec<bool> = part.files.iter().map(|file| !is_linked(&file.name)).collect();
             if !open.contains(&true) {
                 return Ok(());
             }
             let mut open = open.into_iter();
-            part.each(|file, bytes| if open.next() == Some(true) { output.write(&file.name, bytes) } else { Ok(()) })
+            part.each(|file, bytes| if open.next() == Some(true) { write(&file.name, bytes) } else { Ok(()) })
         })?;
         output.replace()?;
         Ok(changed.len())
     }
 
     /// The names and sizes of the files that a directory lacks or has with another content.
-    fn changed(&self, output: &TreeOutput) -> Vec<(&str, usize)> {
+    fn changed(&self, directory: &Path) -> Vec<(&str, usize)> {
+        if is_absent(directory) {
+            return self.files();
+        }
         let held: Vec<(&str, usize, Sha256)> =
             self.held.iter().map(|(name, (content, digest))| (&**name, content.bytes().len(), *digest)).collect();
-        let held = held.into_par_iter().filter(|(name, size, digest)| !output.holds(name, *size, *digest));
-        let rendered = self.parts.par_iter().flat_map_iter(|part| {
-            let written = part.written(output);
-            let is_changed = move |(at, file): &(usize, &FileDigest)| match written {
-                Some(written) => written[*at],
-                None => !output.holds(&file.name, file.size, file.digest),
-            };
-            part.files.iter().enumerate().filter(is_changed).map(|(_, file)| file)
-        });
-        let sums = Some(self.sums()).filter(|file| !output.holds(&file.name, file.size, file.digest));
-        let rendered = rendered.chain(sums).map(|file| (&*file.name, file.size));
-        held.map(|(name, size, _)| (name, size)).chain(rendered).collect()
+        let rendered = self.parts.par_iter().flat_map_iter(|part| &part.files).chain([self.sums()]);
+        let all = held.into_par_iter().chain(rendered.map(|file| (&*file.name, file.size, file.digest)));
+        let changed = all.filter(|(name, size, digest)| !holds(&directory.join(name), *size, *digest));
+        changed.map(|(name, size, _)| (name, size)).collect()
     }
 
     /// The differences between a directory and this tree, ordered by name.
@@ -246,7 +241,7 @@ impl<'a> Tree<'a> {
     /// [`PathError`] if the directory exists and cannot be read.
     pub fn differences(&self, directory: &Path) -> Result<Vec<Difference>, PathError> {
         let mut found = BTreeMap::new();
-        for (name, size) in self.changed(&TreeOutput::unchecked(directory, Path::new(""))) {
+        for (name, size) in self.changed(directory) {
             let path = directory.join(name);
             // Anything else in place of the file, such as a folder, counts as a change, not as an error.
             let difference = match read_bounded(&path, directory, size as u64) {
@@ -277,86 +272,77 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// The directory that a tree is written to. What is rendered for it goes at once to a directory beside it, which takes its
-/// place when it is complete.
+/// The directory that a tree is written to, by way of one beside it that takes its place.
+///
+/// If it does not exist yet, files are put there when they are rendered, so that no file is rendered twice.
 pub struct TreeOutput {
     directory: PathBuf,
     registry: PathBuf,
-    /// Whether the directory did not exist, so that it need not be compared.
     is_new: bool,
-    /// Created when there is a file to put into it.
-    staging: Mutex<Option<Staging>>,
-    /// Whether the directory has been replaced.
-    is_replaced: AtomicBool,
+    staging: RwLock<Option<Staging>>,
 }
 
 impl TreeOutput {
-    /// A directory outside of the registry.
-    ///
-    /// # Errors
-    /// [`TreeError`] if no tree can be in this directory. Whether it holds files that would be lost is checked by
-    /// [`Tree::write`].
-    pub fn new(directory: &Path, registry: &Path) -> Result<Self, TreeError> {
-        refuse_place(directory, registry)?;
-        Ok(Self::unchecked(directory, registry))
+    /// The output in a directory. Whether a tree can be there is checked when it is written.
+    pub fn new(directory: &Path, registry: &Path) -> Self {
+        let is_new = refuse_place(directory, registry).is_ok_and(|real| real.is_none());
+        Self { directory: directory.to_owned(), registry: registry.to_owned(), is_new, staging: RwLock::default() }
     }
 
-    fn unchecked(directory: &Path, registry: &Path) -> Self {
-        let is_new = directory.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
-        let (directory, registry) = (directory.to_owned(), registry.to_owned());
-        Self { directory, registry, is_new, staging: Mutex::default(), is_replaced: AtomicBool::new(false) }
+    fn staging(&self) -> RwLockReadGuard<'_, Option<Staging>> {
+        self.staging.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn holds(&self, name: &str, size: usize, digest: Sha256) -> bool {
-        let may_hold = !self.is_new || self.is_replaced.load(Ordering::Relaxed);
-        may_hold && holds(&self.directory.join(name), size, digest)
+    fn is_staged(&self) -> bool {
+        self.staging().is_some()
     }
 
-    /// The path of a file that is to be in the directory.
-    fn staged(&self, name: &str) -> Result<PathBuf, PathError> {
-        let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
-        let staging = match &mut *staging {
-            Some(staging) => staging,
-            none => none.insert(Staging::beside(&self.directory)?),
-        };
-        Ok(staging.path().join(name))
-    }
-
-    /// Puts a file at its staged path, in a folder that may not exist yet.
+    /// Puts a file into the directory beside.
     fn put(&self, name: &str, put: impl Fn(&Path) -> io::Result<()>) -> Result<(), PathError> {
-        let path = self.staged(name)?;
-        match (put(&path), path.parent()) {
-            (Err(error), Some(folder)) if error.kind() == io::ErrorKind::NotFound => {
-                fs::create_dir_all(folder).map_err(PathError::at(folder))?;
-                put(&path)
+        if !self.is_staged() {
+            let mut staging = self.staging.write().unwrap_or_else(PoisonError::into_inner);
+            if staging.is_none() {
+                *staging = Some(Staging::beside(&self.directory)?);
             }
-            (result, _) => result,
         }
-        .map_err(PathError::at(&path))
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), TreeError> {
-        Ok(self.put(name, |path| fs::write(path, bytes))?)
-    }
-
-    /// Takes a file over from the directory.
-    fn link(&self, name: &str) -> Result<(), PathError> {
-        self.put(name, |path| fs::hard_link(self.directory.join(name), path))
-    }
-
-    /// Reads a file that was written or that the directory has.
-    fn read(&self, name: &str, is_written: bool) -> Result<Vec<u8>, PathError> {
-        let staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
-        let staged = staging.as_ref().filter(|_| is_written);
-        let path = staged.map_or(self.directory.as_path(), Staging::path).join(name);
-        fs::read(&path).map_err(PathError::at(&path))
+        let staging = self.staging();
+        let Some(root) = staging.as_ref().map(Staging::path) else {
+            return Err(PathError { path: self.directory.clone(), error: io::ErrorKind::NotFound.into() });
+        };
+        let path = root.join(name);
+        if let Err(error) = put(&path) {
+            if error.kind() != io::ErrorKind::NotFound {
+                return Err(PathError { path, error });
+            }
+            // Without its root, which is not created again, the rest of the tree is lost.
+            for folder in folders(name).map(|folder| root.join(folder)) {
+                match fs::create_dir(&folder) {
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                        return Err(PathError { path: folder, error });
+                    }
+                    _ => {}
+                }
+            }
+            return put(&path).map_err(PathError::at(&path));
+        }
+        Ok(())
     }
 
     fn replace(&self) -> Result<(), PathError> {
-        let staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner).take();
-        self.is_replaced.store(true, Ordering::Relaxed);
-        staging.map_or(Ok(()), Staging::replace)
+        let mut staging = self.staging.write().unwrap_or_else(PoisonError::into_inner);
+        staging.take().map_or(Ok(()), Staging::replace)
     }
+
+    /// Removes what is not in place yet. While the result is held, nothing is written: the program is to end.
+    pub fn discard(&self) -> RwLockWriteGuard<'_, Option<Staging>> {
+        let mut staging = self.staging.write().unwrap_or_else(PoisonError::into_inner);
+        *staging = None;
+        staging
+    }
+}
+
+fn is_absent(path: &Path) -> bool {
+    path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 /// Whether a path is a regular file with this content, not a symbolic link.
@@ -508,6 +494,8 @@ impl FileDigest {
 pub(super) struct FileSet<'a> {
     pub(super) files: Vec<FileDigest>,
     contents: Contents<'a>,
+    /// Where they were put when they were rendered.
+    output: Option<Arc<TreeOutput>>,
 }
 
 enum Contents<'a> {
@@ -515,8 +503,6 @@ enum Contents<'a> {
     Again(Render<'a>),
     /// In a text that is held in memory.
     Within(Arc<String>, Vec<Range<usize>>),
-    /// Written to the output, but for those that its directory has already: a flag for each file.
-    Written(Arc<TreeOutput>, Vec<bool>),
 }
 
 impl<'a> FileSet<'a> {
@@ -531,52 +517,47 @@ impl<'a> FileSet<'a> {
             let listed = pairs.map(|(name, place)| FileDigest::of(name, text[place.clone()].as_bytes())).collect();
             let is_end = names.is_empty();
             let contents = Contents::Within(Arc::clone(text), places);
-            (!is_end).then_some(Self { files: listed, contents })
+            (!is_end).then_some(Self { files: listed, contents, output: None })
         })
     }
 
-    /// Renders the parts in parallel, and keeps the contents of the first ones.
-    pub(super) fn all(renders: Vec<Render<'a>>) -> Result<Vec<Arc<Self>>, RenderError> {
-        Self::all_within(renders, KEPT)
+    /// Renders the parts in parallel, and puts their files into a new output. Without it, keeps the contents of the first ones.
+    pub(super) fn all(
+        renders: Vec<Render<'a>>,
+        output: Option<&Arc<TreeOutput>>,
+    ) -> Result<Vec<Arc<Self>>, RenderError> {
+        Self::all_within(renders, output.filter(|output| output.is_new), KEPT)
     }
 
-    fn all_within(renders: Vec<Render<'a>>, limit: usize) -> Result<Vec<Arc<Self>>, RenderError> {
+    fn all_within(
+        renders: Vec<Render<'a>>,
+        output: Option<&Arc<TreeOutput>>,
+        limit: usize,
+    ) -> Result<Vec<Arc<Self>>, RenderError> {
         let kept = AtomicUsize::new(0);
+        // Why it cannot be written is said when the tree is.
+        let is_put = |output: &Arc<TreeOutput>, files: &[(String, Vec<u8>)]| {
+            files.iter().all(|(name, bytes)| output.put(name, |path| fs::write(path, bytes)).is_ok())
+        };
         let part = |render: Render<'a>| {
             let rendered = render()?;
             let files = rendered.iter().map(|(name, bytes)| FileDigest::of(name, bytes)).collect();
             let size = rendered.iter().map(|(_, bytes)| bytes.len()).sum();
+            if let Some(output) = output.filter(|output| is_put(output, &rendered)) {
+                let (contents, output) = (Contents::Again(render), Some(Arc::clone(output)));
+                return Ok(Arc::new(Self { files, contents, output }));
+            }
             let is_kept = kept.fetch_add(size, Ordering::Relaxed) + size <= limit;
             let contents = || Contents::Kept(rendered.into_iter().map(|(_, bytes)| bytes).collect());
-            Ok(Arc::new(Self { files, contents: if is_kept { contents() } else { Contents::Again(render) } }))
+            let contents = if is_kept { contents() } else { Contents::Again(render) };
+            Ok(Arc::new(Self { files, contents, output: None }))
         };
         renders.into_par_iter().map(part).collect()
     }
 
-    /// Renders the parts in parallel, and writes their files to the output.
-    fn all_in(renders: Vec<Render<'a>>, output: &Arc<TreeOutput>) -> Result<Vec<Arc<Self>>, TreeError> {
-        let part = |render: Render<'a>| {
-            let rendered = render()?;
-            let files: Vec<FileDigest> = rendered.iter().map(|(name, bytes)| FileDigest::of(name, bytes)).collect();
-            let write = |(file, (name, bytes)): (&FileDigest, (String, Vec<u8>))| {
-                let is_there = output.holds(&name, file.size, file.digest);
-                if is_there { Ok(false) } else { output.write(&name, &bytes).map(|()| true) }
-            };
-            let written = files.iter().zip(rendered).map(write).collect::<Result<_, TreeError>>()?;
-            Ok(Arc::new(Self { files, contents: Contents::Written(Arc::clone(output), written) }))
-        };
-        renders.into_par_iter().map(part).collect()
-    }
-
-    /// Which files were written to this output when they were rendered, and are still to be put in place.
-    fn written(&self, output: &TreeOutput) -> Option<&[bool]> {
-        match &self.contents {
-            Contents::Written(of, written) => {
-                let is_open = !output.is_replaced.load(Ordering::Relaxed);
-                (is_open && ptr::eq(&raw const **of, output)).then_some(written)
-            }
-            _ => None,
-        }
+    /// Whether the files were put into this output when they were rendered.
+    fn is_in(&self, output: &TreeOutput) -> bool {
+        self.output.as_ref().is_some_and(|own| ptr::eq(&raw const **own, output))
     }
 
     /// Calls `each` with every file and its content.
@@ -590,9 +571,6 @@ impl<'a> FileSet<'a> {
                 let mut files = self.files.iter().zip(places);
                 files.try_for_each(|(file, place)| each(file, text[place.clone()].as_bytes()))
             }
-            Contents::Written(output, written) => self.files.iter().zip(written).try_for_each(|(file, is_written)| {
-                each(file, &output.read(&file.name, *is_written).map_err(RenderError::new)?)
-            }),
             Contents::Again(render) => {
                 let rendered = render()?;
                 let is_same = |(file, (name, bytes)): (&FileDigest, &(String, Vec<u8>))| {
@@ -624,7 +602,7 @@ mod tests {
     /// What a part gives when its files are read, and how often it was rendered.
     fn read(limit: usize, content: fn(usize) -> Option<&'static str>) -> (Result<Vec<u8>, String>, usize) {
         let calls = AtomicUsize::new(0);
-        let result = FileSet::all_within(vec![counted(&calls, content)], limit).and_then(|parts| {
+        let result = FileSet::all_within(vec![counted(&calls, content)], None, limit).and_then(|parts| {
             let mut found = Vec::new();
             parts[0].each(|file, bytes| {
                 assert_eq!((file.name.as_str(), file.digest), ("a", Sha256::of("one")));
@@ -643,7 +621,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_rendered_for_an_output_is_rendered_once_and_written_where_it_differs() {
+    fn a_new_output_gets_what_is_rendered_at_once() {
         let folder = tempfile::tempdir().unwrap();
         let (root, registry, out) = (folder.path(), folder.path().join("r"), folder.path().join("out"));
         fs::create_dir(&registry).unwrap();
@@ -653,38 +631,51 @@ mod tests {
             names
         };
         let calls = AtomicUsize::new(0);
-        let render = |text: &'static str| -> Vec<Render<'_>> {
-            let files =
-                move || vec![("d/a".to_owned(), text.as_bytes().to_vec()), ("d/b".to_owned(), b"same".to_vec())];
-            let count = || calls.fetch_add(1, Ordering::Relaxed);
-            vec![Box::new(move || {
-                count();
-                Ok(files())
-            })]
-        };
-        let tree = |text, output: &Arc<TreeOutput>| {
+        let tree = |text: &'static str, output: &Arc<TreeOutput>| {
+            let render = || {
+                calls.fetch_add(1, Ordering::Relaxed);
+                Ok(vec![("d/e/a".to_owned(), text.as_bytes().to_vec()), ("d/b".to_owned(), b"same".to_vec())])
+            };
             let empty = Tree::new(BTreeMap::new(), Vec::new(), Vec::new()).unwrap();
-            empty.with(render(text), Some(output)).unwrap()
+            empty.with(vec![Box::new(render)], Some(output)).unwrap().write(output)
         };
+        let output = || Arc::new(TreeOutput::new(&out, &registry));
         // Counted: the two files and the list of digests.
         for (text, changed) in [("one", 3), ("one", 0), ("two", 2)] {
-            let output = Arc::new(TreeOutput::new(&out, &registry).unwrap());
-            let tree = tree(text, &output);
-            // Written again, it is as it was.
-            for changed in [changed, 0] {
-                let contents = tree.contents().unwrap();
-                assert_eq!((&*contents["d/a"], &*contents["d/b"]), (text.as_bytes(), &b"same"[..]));
-                assert_eq!(tree.write(&output).unwrap(), changed, "{text}");
-                assert_eq!(fs::read_to_string(out.join("d/a")).unwrap(), text);
-            }
+            assert_eq!(tree(text, &output()).unwrap(), changed, "{text}");
+            assert_eq!(fs::read_to_string(out.join("d/e/a")).unwrap(), text);
             assert_eq!(beside(), ["out", "r"]);
         }
         assert_eq!(calls.load(Ordering::Relaxed), 3);
-        // A tree that is not written leaves nothing.
-        let output = Arc::new(TreeOutput::new(&out, &registry).unwrap());
-        drop((tree("three", &output), output));
-        assert_eq!(beside(), ["out", "r"]);
-        assert_eq!(fs::read_to_string(out.join("d/a")).unwrap(), "two");
+        // What another build has put there meanwhile is replaced, and what is of somebody else is not.
+        for (other, result) in [(SUMS, true), ("letter", false)] {
+            fs::remove_dir_all(&out).unwrap();
+            let output = output();
+            let empty = Tree::new(BTreeMap::new(), Vec::new(), Vec::new()).unwrap();
+            let files = || Ok(vec![("d/a".to_owned(), b"one".to_vec())]);
+            let tree = empty.with(vec![Box::new(files)], Some(&output)).unwrap();
+            assert_eq!(beside().len(), 2, "one is staged");
+            fs::create_dir(&out).unwrap();
+            fs::write(out.join(other), "").unwrap();
+            assert_eq!(tree.write(&output).is_ok(), result, "{other}");
+            assert_eq!(out.join("d/a").exists(), result, "{other}");
+            drop((tree, output));
+            assert_eq!(beside(), ["out", "r"]);
+        }
+        // Nothing is left of a tree that is not written, nor if its directory beside is taken away.
+        fs::remove_dir_all(&out).unwrap();
+        for is_taken_away in [false, true] {
+            let output = output();
+            let empty = Tree::new(BTreeMap::new(), Vec::new(), Vec::new()).unwrap();
+            let files = || Ok(vec![("d/a".to_owned(), b"one".to_vec())]);
+            let tree = empty.with(vec![Box::new(files)], Some(&output)).unwrap();
+            if is_taken_away {
+                fs::remove_dir_all(root.join(&beside()[0])).unwrap();
+                assert!(tree.write(&output).is_err());
+            }
+            drop((tree, output));
+            assert_eq!(beside(), ["r"]);
+        }
     }
 
     #[test]
