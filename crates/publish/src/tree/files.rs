@@ -310,22 +310,18 @@ impl TreeOutput {
             return Err(PathError { path: self.directory.clone(), error: io::ErrorKind::NotFound.into() });
         };
         let path = root.join(name);
-        if let Err(error) = put(&path) {
-            if error.kind() != io::ErrorKind::NotFound {
-                return Err(PathError { path, error });
+        // The root is not created again: without it, the rest of the tree is lost.
+        let create = |folder| match fs::create_dir(root.join(folder)) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(()),
+        };
+        let is_put = match put(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                folders(name).try_for_each(create).and_then(|()| put(&path))
             }
-            // Without its root, which is not created again, the rest of the tree is lost.
-            for folder in folders(name).map(|folder| root.join(folder)) {
-                match fs::create_dir(&folder) {
-                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                        return Err(PathError { path: folder, error });
-                    }
-                    _ => {}
-                }
-            }
-            return put(&path).map_err(PathError::at(&path));
-        }
-        Ok(())
+            result => result,
+        };
+        is_put.map_err(PathError::at(&path))
     }
 
     fn replace(&self) -> Result<(), PathError> {
