@@ -55,6 +55,8 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
             let programs = directory.join("bin");
             uv.environment.set("UV_TOOL_DIR", &tools);
             uv.environment.set("UV_TOOL_BIN_DIR", &programs);
+            // Otherwise the last that uv says is that it should be there, and errors would quote that.
+            uv.environment.append_to_path([programs.clone()]);
             let install = [&["tool", "install", "--no-progress"], build].concat();
             let first = uv.run(install.iter().chain(&["--", &spec])).await;
             let shortfall = first.as_ref().err().and_then(shortfall);
