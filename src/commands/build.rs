@@ -117,9 +117,10 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     };
     let base_url = args.base_url.as_deref();
     let output = (!args.check).then(|| Arc::new(TreeOutput::new(&args.out, &registry.root)));
-    if let Some(output) = output.clone() {
+    if let Some(output) = output.as_ref().map(Arc::downgrade) {
         signals::end_with(move |end| {
-            let _held = output.discard();
+            let output = output.upgrade();
+            let _held = output.as_ref().map(|output| output.discard());
             end();
         });
     }
@@ -141,8 +142,6 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             job.failed(checked, error)
         }
     });
-    // The thread that waits for signals has it, too.
-    drop(output.as_ref().map(|output| output.discard()));
     // The process is about to exit: freeing a large registry would take a tenth of the run time.
     std::mem::forget(registry);
     exit

@@ -47,19 +47,32 @@ fn watch(signals: usize) {
 }
 
 /// Has `clean` end the program on the first signal, with the exit code of the signal: for work that blocks, and would leave
-/// files behind.
+/// files behind. A signal that is ignored stays so, as with `nohup`.
 #[expect(clippy::exit, reason = "the thread that would return from `main` is at work")]
 pub(crate) fn end_with(clean: impl FnOnce(&dyn Fn()) + Send + 'static) {
-    let Ok(runtime) = Builder::new_current_thread().enable_all().build() else { return };
-    // Registered before the work begins.
-    let signals = runtime.block_on(async { signalled() });
-    let Ok(signals) = signals else { return };
+    let (ready, is_ready) = std::sync::mpsc::channel::<()>();
     let wait = move || {
-        let signal = runtime.block_on(signals);
+        let runtime = Builder::new_current_thread().enable_all().build().ok()?;
+        let signal = runtime.block_on(async {
+            let signals = signalled_except(ignored()).ok()?;
+            drop(ready);
+            Some(signals.await)
+        })?;
         clean(&|| std::process::exit(128 + i32::from(signal)));
+        Some(())
     };
-    // Without the thread, nothing ends the program but SIGKILL.
-    let _ = thread::Builder::new().spawn(wait);
+    // Without the thread, a signal ends the program as it does others.
+    if thread::Builder::new().spawn(wait).is_ok() {
+        // Until the handlers are there.
+        let _ = is_ready.recv();
+    }
+}
+
+/// The signals that this program was started to ignore, a bit for each; known on Linux alone.
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
 }
 
 /// Lets writes fail that exceed the limit of the size of files, instead of ending the program without a word. Programs
@@ -150,25 +163,30 @@ fn run_on<T>(
 }
 
 /// Registers the signal handlers immediately; the future resolves to the number of the first signal.
-#[cfg(unix)]
 fn signalled() -> io::Result<impl Future<Output = u8>> {
+    signalled_except(0)
+}
+
+/// The same without some signals, a bit for each.
+#[cfg(unix)]
+fn signalled_except(ignored: u64) -> io::Result<impl Future<Output = u8>> {
+    use std::task::Poll;
+
     use tokio::signal::unix::{SignalKind, signal};
 
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut hangup = signal(SignalKind::hangup())?;
-    Ok(async move {
-        tokio::select! {
-            _ = interrupt.recv() => INTERRUPT,
-            _ = terminate.recv() => 15,
-            _ = hangup.recv() => 1,
-        }
-    })
+    let numbers = [INTERRUPT, 15, 1].into_iter().filter(|number| ignored >> (number - 1) & 1 == 0);
+    let listen = |number: u8| Ok((number, signal(SignalKind::from_raw(number.into()))?));
+    let mut signals = numbers.map(listen).collect::<io::Result<Vec<_>>>()?;
+    Ok(std::future::poll_fn(move |context| {
+        let received =
+            signals.iter_mut().find_map(|(number, signal)| signal.poll_recv(context).is_ready().then_some(*number));
+        received.map_or(Poll::Pending, Poll::Ready)
+    }))
 }
 
 /// The same on Windows: Ctrl-C, Ctrl-Break, and the end of the console.
 #[cfg(windows)]
-fn signalled() -> io::Result<impl Future<Output = u8>> {
+fn signalled_except(_ignored: u64) -> io::Result<impl Future<Output = u8>> {
     use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close};
 
     let (mut interrupt, mut stop, mut hangup) = (ctrl_c()?, ctrl_break()?, ctrl_close()?);

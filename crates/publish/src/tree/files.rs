@@ -190,8 +190,11 @@ impl<'a> Tree<'a> {
     /// [`TreeError`]; the directory is then unchanged.
     pub fn write(&self, output: &TreeOutput) -> Result<usize, TreeError> {
         let directory = &*output.directory;
-        refuse_loss(directory, &output.registry)?;
         let is_staged = output.is_staged();
+        // Where files are staged, a tree can be, and what is absent cannot be lost.
+        if !is_staged || !is_absent(directory) {
+            refuse_loss(directory, &output.registry)?;
+        }
         let changed: HashSet<&str> = self.changed(directory).into_iter().map(|(name, _)| name).collect();
         if changed.is_empty() && self.extra(directory)?.is_empty() {
             return Ok(0);
@@ -209,8 +212,10 @@ impl<'a> Tree<'a> {
         if !is_linked(SUMS) {
             write(SUMS, self.sums_text().as_bytes())?;
         }
-        let is_there = |part: &FileSet<'_>| is_staged && part.is_in(output);
-        self.parts.par_iter().filter(|part| !is_there(part)).try_for_each(|part| {
+        self.parts.par_iter().try_for_each(|part| {
+            if is_staged && part.is_in(output) {
+                return Ok(part.files.iter().try_for_each(|file| output.confirm(file))?);
+            }
             let open: Vec<bool> = part.files.iter().map(|file| !is_linked(&file.name)).collect();
             if !open.contains(&true) {
                 return Ok(());
@@ -322,6 +327,14 @@ impl TreeOutput {
             result => result,
         };
         is_put.map_err(PathError::at(&path))
+    }
+
+    /// Whether a file is still there: something else may have removed what looked like a leftover.
+    fn confirm(&self, file: &FileDigest) -> Result<(), PathError> {
+        self.put(&file.name, |path| {
+            let is_whole = path.symlink_metadata()?.len() == file.size as u64;
+            if is_whole { Ok(()) } else { Err(io::Error::other("has been changed")) }
+        })
     }
 
     fn replace(&self) -> Result<(), PathError> {
@@ -658,16 +671,17 @@ mod tests {
             drop((tree, output));
             assert_eq!(beside(), ["out", "r"]);
         }
-        // Nothing is left of a tree that is not written, nor if its directory beside is taken away.
+        // Nothing is left of a tree that is not written, nor if something of it is taken away.
         fs::remove_dir_all(&out).unwrap();
-        for is_taken_away in [false, true] {
+        for taken_away in [None, Some(""), Some("d"), Some("d/a")] {
             let output = output();
             let empty = Tree::new(BTreeMap::new(), Vec::new(), Vec::new()).unwrap();
             let files = || Ok(vec![("d/a".to_owned(), b"one".to_vec())]);
             let tree = empty.with(vec![Box::new(files)], Some(&output)).unwrap();
-            if is_taken_away {
-                fs::remove_dir_all(root.join(&beside()[0])).unwrap();
-                assert!(tree.write(&output).is_err());
+            if let Some(part) = taken_away {
+                let part = root.join(&beside()[0]).join(part);
+                if part.is_dir() { fs::remove_dir_all(part) } else { fs::remove_file(part) }.unwrap();
+                assert!(tree.write(&output).is_err(), "{taken_away:?}");
             }
             drop((tree, output));
             assert_eq!(beside(), ["r"]);
