@@ -48,7 +48,7 @@ fn watch(signals: usize) {
 
 /// Has `clean` end the program on the first signal, with the exit code of the signal: for work that blocks, and would leave
 /// files behind. A signal that is ignored stays so, as with `nohup`.
-#[expect(clippy::exit, reason = "the thread that would return from `main` is at work")]
+#[expect(clippy::exit, reason = "`main` waits for the work")]
 pub(crate) fn end_with(clean: impl FnOnce(&dyn Fn()) + Send + 'static) {
     let (ready, is_ready) = std::sync::mpsc::channel::<()>();
     let wait = move || {

@@ -329,12 +329,13 @@ impl TreeOutput {
         is_put.map_err(PathError::at(&path))
     }
 
-    /// Whether a file is still there: something else may have removed what looked like a leftover.
+    /// Confirms that a file is still there: something else may have removed what looked like a leftover.
     fn confirm(&self, file: &FileDigest) -> Result<(), PathError> {
-        self.put(&file.name, |path| {
-            let is_whole = path.symlink_metadata()?.len() == file.size as u64;
-            if is_whole { Ok(()) } else { Err(io::Error::other("has been changed")) }
-        })
+        let staging = self.staging();
+        let path = staging.as_ref().map_or(&*self.directory, Staging::path).join(&file.name);
+        let is_whole = path.symlink_metadata().map(|metadata| metadata.len() == file.size as u64);
+        let is_whole = is_whole.map_err(PathError::at(&path))?;
+        if is_whole { Ok(()) } else { Err(PathError { path, error: io::Error::other("has been changed") }) }
     }
 
     fn replace(&self) -> Result<(), PathError> {
@@ -656,7 +657,7 @@ mod tests {
             assert_eq!(beside(), ["out", "r"]);
         }
         assert_eq!(calls.load(Ordering::Relaxed), 3);
-        // What another build has put there meanwhile is replaced, and what is of somebody else is not.
+        // A tree that another build has written meanwhile is replaced; a file that no build has written is kept.
         for (other, result) in [(SUMS, true), ("letter", false)] {
             fs::remove_dir_all(&out).unwrap();
             let output = output();
