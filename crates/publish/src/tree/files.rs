@@ -279,7 +279,8 @@ impl<'a> Tree<'a> {
 
 /// The directory that a tree is written to, by way of one beside it that takes its place.
 ///
-/// If it does not exist yet, files are put there when they are rendered, so that no file is rendered twice.
+/// If it does not exist yet, files are put there when they are rendered, so that no file is rendered twice. One that exists is
+/// compared once everything is rendered: others may change it until then.
 pub struct TreeOutput {
     directory: PathBuf,
     registry: PathBuf,

@@ -252,6 +252,7 @@ fn known(text: &str) -> Option<String> {
     if has_lines && text.split("PRIVATE KEY").skip(1).any(is_end) {
         return Some("a private key".to_owned());
     }
+    // Every key has such a run, and so has the head of a token.
     if longest_run(text) < SHORT_RUN {
         return None;
     }

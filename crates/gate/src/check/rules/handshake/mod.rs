@@ -145,15 +145,15 @@ pub(super) fn passed(survey: &mut Survey) {
 
 /// For examples: adds the result of an agent that passed with this handshake.
 fn started(survey: &mut Survey, handshake: Handshake) {
-    check(survey, handshake, None);
+    put_outcome(survey, handshake, None);
 }
 
 /// For examples: adds the result of an agent that failed.
 pub(super) fn failed(survey: &mut Survey, reason: FailReason, message: &str) {
-    check(survey, Handshake::default(), Some((reason, message)));
+    put_outcome(survey, Handshake::default(), Some((reason, message)));
 }
 
-fn check(survey: &mut Survey, handshake: Handshake, failure: Option<(FailReason, &str)>) {
+fn put_outcome(survey: &mut Survey, handshake: Handshake, failure: Option<(FailReason, &str)>) {
     let outcome = Outcome {
         verdict: if failure.is_some() { Verdict::Fail } else { Verdict::Pass },
         reason: failure.map(|(reason, _)| reason),
