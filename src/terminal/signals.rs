@@ -1,10 +1,11 @@
 //! Runs work until it is complete or a signal interrupts it.
 
-use std::future::pending;
+use std::future::{pending, poll_fn};
 #[cfg(unix)]
 use std::sync::Arc;
 use std::sync::Once;
 use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
 use std::time::Duration;
 use std::{io, thread};
 
@@ -18,20 +19,25 @@ use acp_registry::failure::Failure;
 /// The number of the signal that Ctrl-C sends.
 pub(crate) const INTERRUPT: u8 = 2;
 
+/// The number of the signal that the end of a terminal sends.
+const HANGUP: u8 = 1;
+
 /// How long a write may keep the program from ending after a signal. The reader may have stopped.
 const STALLED: Duration = Duration::from_secs(2);
 
 /// Ends the program after so many signals once a write has blocked for too long, from a thread of its own: the one that should
-/// handle the signal may be the one that writes.
+/// handle the signal may be the one that writes. That one listens already: a signal that came between would be for this thread
+/// alone, and the program would go on.
 #[expect(clippy::exit, reason = "the thread that would return from `main` is blocked")]
 fn watch(signals: usize) {
     static WATCH: Once = Once::new();
     WATCH.call_once(|| {
         let watch = move || {
             let runtime = Builder::new_current_thread().enable_all().build().ok()?;
+            let mut listener = runtime.block_on(async { listen() }).ok()?;
             let mut signal = INTERRUPT;
             for _ in 0..signals {
-                signal = runtime.block_on(async { Some(signalled().ok()?.await) })?;
+                signal = runtime.block_on(poll_fn(&mut listener));
             }
             loop {
                 let [begun, done] = [0, 1].map(|at| WRITES[at].load(Ordering::SeqCst));
@@ -54,9 +60,9 @@ pub(crate) fn end_with(clean: impl FnOnce(&dyn Fn()) + Send + 'static) {
     let wait = move || {
         let runtime = Builder::new_current_thread().enable_all().build().ok()?;
         let signal = runtime.block_on(async {
-            let signals = signalled_except(ignored()).ok()?;
+            let listener = listen_except(ignored()).ok()?;
             drop(ready);
-            Some(signals.await)
+            Some(poll_fn(listener).await)
         })?;
         clean(&|| std::process::exit(128 + i32::from(signal)));
         Some(())
@@ -104,11 +110,11 @@ pub(crate) fn run_beside_program<T>(work: impl Future<Output = T>) -> Result<T, 
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::unable)?;
     runtime.block_on(async {
         let mut work = std::pin::pin!(work);
+        let mut listener = listen().map_err(Failure::unable)?;
         loop {
-            let signals = signalled().map_err(Failure::unable)?;
             tokio::select! {
                 done = &mut work => return Ok(done),
-                signal = signals => if signal != INTERRUPT {
+                signal = poll_fn(&mut listener) => if signal != INTERRUPT {
                     return Err(Failure::interrupted(signal));
                 },
             }
@@ -120,22 +126,13 @@ pub(crate) fn run_beside_program<T>(work: impl Future<Output = T>) -> Result<T, 
 pub(crate) fn run_with_signals<T, W: Future<Output = T>>(
     work: impl FnOnce(mpsc::Receiver<u8>) -> W,
 ) -> Result<T, Failure> {
-    // The first one may be for a program that still works while its output is not read.
-    watch(2);
     let runtime = Builder::new_multi_thread().enable_all().build().map_err(Failure::unable)?;
     let done = runtime.block_on(async {
         let (send, signals) = mpsc::channel(1);
-        let mut next = Box::pin(signalled().map_err(Failure::unable)?);
-        tokio::spawn(async move {
-            loop {
-                let number = next.as_mut().await;
-                let Ok(again) = signalled() else { return };
-                next = Box::pin(again);
-                if send.send(number).await.is_err() {
-                    return;
-                }
-            }
-        });
+        let mut listener = listen().map_err(Failure::unable)?;
+        // The first one may be for a program that still works while its output is not read.
+        watch(2);
+        tokio::spawn(async move { while send.send(poll_fn(&mut listener).await).await.is_ok() {} });
         Ok(work(signals).await)
     });
     runtime.shutdown_background();
@@ -148,13 +145,13 @@ fn run_on<T>(
     cancelled: impl Future<Output = ()>,
     work: impl Future<Output = T>,
 ) -> Result<T, Failure> {
-    watch(1);
     let runtime = builder.enable_all().build().map_err(Failure::unable)?;
     let done = runtime.block_on(async {
-        let signals = signalled().map_err(Failure::unable)?;
+        let listener = listen().map_err(Failure::unable)?;
+        watch(1);
         tokio::select! {
             done = work => Ok(done),
-            signal = signals => Err(Failure::interrupted(signal)),
+            signal = poll_fn(listener) => Err(Failure::interrupted(signal)),
             () = cancelled => Err(Failure::interrupted(INTERRUPT)),
         }
     });
@@ -162,39 +159,41 @@ fn run_on<T>(
     done
 }
 
-/// Registers the signal handlers immediately; the future resolves to the number of the first signal.
-fn signalled() -> io::Result<impl Future<Output = u8>> {
-    signalled_except(0)
+/// Registers the signal handlers immediately. The function, for [`poll_fn`], is ready with the number of each signal since then.
+/// The end of the terminal stays ignored under `nohup`; Ctrl-C is heard also by what a shell has started in the background.
+fn listen() -> io::Result<impl FnMut(&mut Context<'_>) -> Poll<u8>> {
+    listen_except(ignored() & 1 << (HANGUP - 1))
 }
 
 /// The same without some signals, a bit for each.
 #[cfg(unix)]
-fn signalled_except(ignored: u64) -> io::Result<impl Future<Output = u8>> {
-    use std::task::Poll;
-
+fn listen_except(ignored: u64) -> io::Result<impl FnMut(&mut Context<'_>) -> Poll<u8>> {
     use tokio::signal::unix::{SignalKind, signal};
 
-    let numbers = [INTERRUPT, 15, 1].into_iter().filter(|number| ignored >> (number - 1) & 1 == 0);
+    let numbers = [INTERRUPT, 15, HANGUP].into_iter().filter(|number| ignored >> (number - 1) & 1 == 0);
     let listen = |number: u8| Ok((number, signal(SignalKind::from_raw(number.into()))?));
     let mut signals = numbers.map(listen).collect::<io::Result<Vec<_>>>()?;
-    Ok(std::future::poll_fn(move |context| {
+    Ok(move |context: &mut Context<'_>| {
         let received =
             signals.iter_mut().find_map(|(number, signal)| signal.poll_recv(context).is_ready().then_some(*number));
         received.map_or(Poll::Pending, Poll::Ready)
-    }))
+    })
 }
 
 /// The same on Windows: Ctrl-C, Ctrl-Break, and the end of the console.
 #[cfg(windows)]
-fn signalled_except(_ignored: u64) -> io::Result<impl Future<Output = u8>> {
+fn listen_except(_ignored: u64) -> io::Result<impl FnMut(&mut Context<'_>) -> Poll<u8>> {
     use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close};
 
     let (mut interrupt, mut stop, mut hangup) = (ctrl_c()?, ctrl_break()?, ctrl_close()?);
-    Ok(async move {
-        tokio::select! {
-            _ = interrupt.recv() => INTERRUPT,
-            _ = stop.recv() => INTERRUPT,
-            _ = hangup.recv() => 1,
+    Ok(move |context: &mut Context<'_>| {
+        // All are asked, since each wakes only who has asked it.
+        let [interrupt, stop, hangup] =
+            [interrupt.poll_recv(context), stop.poll_recv(context), hangup.poll_recv(context)];
+        match (interrupt, stop, hangup) {
+            (Poll::Ready(_), ..) | (_, Poll::Ready(_), _) => Poll::Ready(INTERRUPT),
+            (.., Poll::Ready(_)) => Poll::Ready(HANGUP),
+            _ => Poll::Pending,
         }
     })
 }

@@ -340,6 +340,9 @@ fn a_client_that_does_not_read_does_not_keep_the_program_from_ending() {
         rustix::io::ioctl_fionbio(&stdin, true).unwrap();
         let mut line = json!({ "jsonrpc": "2.0", "id": "x".repeat(1000), "method": "none" }).to_string();
         line.push('\n');
+        (&stdin).write_all(line.as_bytes()).unwrap();
+        // An answer: the program listens to signals.
+        child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
         let mut full_since = None;
         // Full for a while: the program is not about to read.
         while full_since.is_none_or(|since: Instant| since.elapsed() < Duration::from_secs(1)) {
@@ -365,6 +368,21 @@ fn a_client_that_does_not_read_does_not_keep_the_program_from_ending() {
         };
         assert_eq!(ended(child, way), code, "{way}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_end_of_the_terminal_does_not_end_the_program_under_nohup() {
+    let people = people();
+    let program = people.command(&["rpc"]);
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(program.get_program()).args(program.get_args());
+    command.env_clear().envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut client = Client::start(command);
+    assert_eq!(client.ask("list", &json!({}))["result"]["agents"][0]["id"], "a");
+    kill(Pid::from_raw(client.child.id().cast_signed()), Signal::SIGHUP).unwrap();
+    assert_eq!(client.ask("list", &json!({}))["result"]["agents"][0]["id"], "a");
+    assert_eq!(client.end().0, Some(0));
 }
 
 #[test]

@@ -53,16 +53,16 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let output =
         MessageQueue::start().map_err(|error| Failure::unable(format!("the system starts no thread: {error}")))?;
     let server = Arc::new(Server { base, calls: Calls::new(), output });
-    // Reading and writing block, which must not keep a signal from being handled.
     let (reader, (ended, input_ended)) = (server.clone(), oneshot::channel::<()>());
-    thread::spawn(move || {
-        let mut input = BufReader::new(io::stdin());
-        while let Some(line) = message::next(&mut input) {
-            reader.receive(line);
-        }
-        drop(ended);
-    });
     let done = signals::run(ui, async {
+        // Reading and writing block, which must not keep a signal from being handled.
+        thread::spawn(move || {
+            let mut input = BufReader::new(io::stdin());
+            while let Some(line) = message::next(&mut input) {
+                reader.receive(line);
+            }
+            drop(ended);
+        });
         let hangs_up = async {
             message::hung_up(message::Stream::Stdin).await;
             server.output.end();
