@@ -3,6 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::support::skipped;
 
 /// The modules of each crate, and the modules that each may use. Dependencies between crates are in their `Cargo.toml`.
 const ALLOWED: &[(&str, &str, &[&str])] = &[
@@ -12,7 +15,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("plan", "source", &[]),
     ("plan", "timestamp", &["text"]),
     ("plan", "failure", &["text", "timestamp"]),
-    ("plan", "manifest", &["source", "text", "timestamp"]),
+    ("plan", "manifest", &["json", "source", "text", "timestamp"]),
     ("plan", "sums", &["text"]),
     ("plan", "closure", &["digest", "json", "manifest", "text", "timestamp"]),
     ("plan", "versions", &["json", "manifest", "text", "timestamp"]),
@@ -304,4 +307,18 @@ fn only_the_program_prints_or_reads_the_environment() {
             }
         }
     }
+}
+
+/// Who clones the repository gets all files, and a file that was in it once stays in its history.
+#[test]
+fn no_file_of_the_repository_is_large() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let listed = Command::new("git").arg("-C").arg(root).args(["ls-files", "-z"]).output();
+    let Some(listed) = listed.ok().filter(|listed| listed.status.success()) else {
+        return skipped("the size of files", "this is no repository of git, or git is not installed");
+    };
+    let names = String::from_utf8(listed.stdout).unwrap();
+    let size = |name: &&str| fs::metadata(root.join(name)).map_or(0, |file| file.len());
+    let large: Vec<&str> = names.split_terminator('\0').filter(|name| size(name) > 1 << 20).collect();
+    assert_eq!(large, [] as [&str; 0]);
 }
