@@ -246,9 +246,16 @@ impl From<io::Error> for ReadError {
 /// # Errors
 /// Returns [`ReadError`].
 pub fn read_bounded(path: &Path, root: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
-    let (file, length) = open_bounded(path, root, limit)?;
-    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default() + 1);
-    file.take(limit + 1).read_to_end(&mut bytes)?;
+    let (mut file, length) = open_bounded(path, root, limit)?;
+    let length = usize::try_from(length).unwrap_or_default();
+    let mut bytes = vec![0; length + 1];
+    // An error, such as an interruption, comes again or is over.
+    let count = file.read(&mut bytes).unwrap_or_default();
+    bytes.truncate(count);
+    // Files are usually as long as their directory entry says: to ask for more is a third of the calls for a small one.
+    if count != length || length == 0 {
+        file.take(limit + 1 - count as u64).read_to_end(&mut bytes)?;
+    }
     if bytes.len() as u64 > limit {
         return Err(ReadError::TooLarge { limit });
     }

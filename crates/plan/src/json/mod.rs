@@ -301,7 +301,7 @@ fn after_string(text: &[u8]) -> &[u8] {
 
 /// A key, borrowed unless it contains escapes.
 #[derive(Deserialize)]
-struct MemberName<'a>(#[serde(borrow)] Cow<'a, str>);
+pub(crate) struct MemberName<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
 impl<'de: 'a, 'a, const MOST: usize> Deserialize<'de> for List<'a, MOST> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -1,6 +1,7 @@
 //! Parses JSON strictly, keeps details that JSON libraries usually discard, and edits the text in place.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -9,6 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 use super::{Agent, PackageKind, Places, escape_segment};
+use crate::json::MemberName;
 use crate::source::{Edit, Span};
 
 /// One `agent.json`: its text, its typed model, and the positions of its values in the text.
@@ -48,7 +50,8 @@ impl Manifest {
     /// lone surrogate or a number that cannot be represented.
     pub fn parse(text: String) -> Result<Self, SyntaxError> {
         let duplicate = Cell::new(false);
-        let value = match strict(&text, &duplicate) {
+        // Most of a registry's manifests are parsed for this alone.
+        let value = match strict(&text, &duplicate, 2) {
             Ok(value) => value,
             Err(error) => return Err(describe(text, &error)),
         };
@@ -80,7 +83,7 @@ impl Manifest {
     /// manifests.
     #[must_use]
     pub fn value(&self) -> Value {
-        strict(&self.text, &Cell::new(false)).unwrap_or_default()
+        strict(&self.text, &Cell::new(false), usize::MAX).unwrap_or_default()
     }
 
     /// The agent's id; empty if there is none.
@@ -140,18 +143,24 @@ impl Manifest {
     }
 }
 
-/// Parses a text, and notes in `duplicate` whether an object has a repeated key.
-fn strict(text: &str, duplicate: &Cell<bool>) -> Result<Value, serde_json::Error> {
+/// Parses a text, and notes in `duplicate` whether an object has a repeated key. Values that are nested deeper than `levels`
+/// are checked and left out: their objects and lists are empty, and the rest is null.
+fn strict(text: &str, duplicate: &Cell<bool>, levels: usize) -> Result<Value, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let value = Strict { duplicate }.deserialize(&mut deserializer)?;
+    let value = Strict { duplicate, levels, members: MEMBERS }.deserialize(&mut deserializer)?;
     deserializer.end()?;
     Ok(value)
 }
+
+/// Room for the members of a manifest, so that they are moved less often.
+const MEMBERS: usize = 14;
 
 /// Builds a [`Value`] and records repeated keys, which `serde_json` would silently drop.
 #[derive(Clone, Copy)]
 struct Strict<'a> {
     duplicate: &'a Cell<bool>,
+    levels: usize,
+    members: usize,
 }
 
 impl<'de> DeserializeSeed<'de> for Strict<'_> {
@@ -190,26 +199,38 @@ impl<'de> Visitor<'de> for Strict<'_> {
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::String(value.to_owned()))
+        Ok(if self.levels > 0 { Value::String(value.to_owned()) } else { Value::Null })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut array = Vec::new();
-        while let Some(item) = items.next_element_seed(self)? {
-            array.push(item);
+        while let Some(item) = items.next_element_seed(self.below())? {
+            if self.levels > 0 {
+                array.push(item);
+            }
         }
         Ok(Value::Array(array))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        let mut object = Map::new();
-        while let Some(key) = members.next_key::<String>()? {
-            let value = members.next_value_seed(self)?;
-            if object.insert(key, value).is_some() {
+        let (mut object, mut keys) = (Map::with_capacity(self.members), BTreeSet::new());
+        while let Some(MemberName(key)) = members.next_key()? {
+            let value = members.next_value_seed(self.below())?;
+            let is_new = match self.levels {
+                0 => keys.insert(key),
+                _ => object.insert(key.into_owned(), value).is_none(),
+            };
+            if !is_new {
                 self.duplicate.set(true);
             }
         }
         Ok(Value::Object(object))
+    }
+}
+
+impl Strict<'_> {
+    fn below(self) -> Self {
+        Self { levels: self.levels.saturating_sub(1), members: 0, ..self }
     }
 }
 
@@ -408,6 +429,7 @@ mod tests {
     #[test]
     fn a_repeated_key_is_noticed_at_any_depth() {
         assert!(Manifest::parse(r#"{"a":[{"b":1,"b":2}]}"#.into()).unwrap().has_duplicate_keys());
+        assert!(Manifest::parse(r#"{"a":{"b":{"c":1,"\u0063":2}}}"#.into()).unwrap().has_duplicate_keys());
         assert!(!Manifest::parse(r#"{"a":[{"b":1},{"b":2}]}"#.into()).unwrap().has_duplicate_keys());
     }
 
