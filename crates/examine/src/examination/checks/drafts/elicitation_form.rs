@@ -1,7 +1,5 @@
-use crate::examination::agent::StartedAgent;
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
 use crate::examination::ask::form_problem;
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/elicitation-form",

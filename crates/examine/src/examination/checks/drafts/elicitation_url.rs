@@ -1,10 +1,7 @@
-use acp_registry_plan::text::quote;
 use serde_json::Value;
 
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
 use crate::examination::client::ClientOffer;
-use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/elicitation-url",

@@ -1,7 +1,4 @@
-use crate::examination::agent::{StartedAgent, error_of_code};
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
-use crate::examination::unended::PRECONDITION;
+use super::{Check, CheckFailure, Force, PRECONDITION, Run, Setup, StartedAgent, error_of_code};
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/inject-idle",

@@ -1,10 +1,7 @@
-use acp_registry_plan::text::quote;
 use serde_json::json;
 
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
-use crate::examination::unended::{PRECONDITION, text};
+use super::{Check, CheckFailure, Force, PRECONDITION, Run, Setup, StartedAgent, quote};
+use crate::examination::unended::text;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/inject-replace",

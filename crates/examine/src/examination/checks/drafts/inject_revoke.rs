@@ -1,9 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
-use crate::examination::unended::WATCHED;
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, WATCHED};
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/inject-revoke",

@@ -1,7 +1,4 @@
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
-use crate::examination::unended::WATCHED;
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, WATCHED};
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/inject-steer",

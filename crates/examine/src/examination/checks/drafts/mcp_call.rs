@@ -1,10 +1,6 @@
-use acp_registry_plan::text::quote;
-
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
 use crate::examination::client::AgentCall;
 use crate::examination::drafts::TOOL;
-use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/mcp-call",

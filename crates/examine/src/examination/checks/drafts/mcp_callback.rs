@@ -1,9 +1,7 @@
 use serde_json::json;
 
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
 use crate::examination::drafts::connection;
-use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/mcp-callback",

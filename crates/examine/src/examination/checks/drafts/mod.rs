@@ -38,7 +38,12 @@ mod v2_prompt;
 mod v2_resume_replay;
 mod v2_session_methods;
 
-use crate::examination::check::Check;
+use acp_registry_plan::text::quote;
+
+use crate::examination::agent::{StartedAgent, error_of_code};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::failure::CheckFailure;
+use crate::examination::unended::{PRECONDITION, WATCHED};
 
 /// All checks of the level, sorted by id.
 pub(super) static CHECKS: &[&Check] = &[

@@ -1,8 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
 use crate::examination::nes::{DOCUMENT, positions};
 
 pub(super) static CHECK: Check = Check {

@@ -1,9 +1,7 @@
-use acp_registry_plan::text::quote;
 use serde_json::json;
 
-use crate::examination::agent::{StartedAgent, needs_sign_in};
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use crate::examination::agent::needs_sign_in;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/nes-start",

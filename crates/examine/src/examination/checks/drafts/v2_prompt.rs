@@ -1,7 +1,5 @@
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
 use crate::examination::client::SessionUpdate;
-use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/v2-prompt",

@@ -1,9 +1,7 @@
 use serde_json::json;
 
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
 use crate::examination::access::METHOD_NOT_FOUND;
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/v2-session-methods",

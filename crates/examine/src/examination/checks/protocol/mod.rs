@@ -26,7 +26,11 @@ mod version;
 mod wrong_ids;
 mod wrong_params;
 
-use crate::examination::check::Check;
+use acp_registry_plan::text::quote;
+
+use crate::examination::agent::{NO_SESSION, PING, StartedAgent, error_of_code, silent};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::failure::CheckFailure;
 
 /// All checks of the level, sorted by id.
 pub(super) static CHECKS: &[&Check] = &[

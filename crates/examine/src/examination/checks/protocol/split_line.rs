@@ -1,9 +1,6 @@
-use acp_registry_plan::text::quote;
 use serde_json::json;
 
-use crate::examination::agent::{PING, StartedAgent, silent};
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
+use super::{Check, CheckFailure, Force, PING, Run, Setup, StartedAgent, quote, silent};
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/split-line",

@@ -1,5 +1,4 @@
-use crate::examination::check::{Check, Force, Run};
-use crate::examination::failure::CheckFailure;
+use super::{Check, CheckFailure, Force, Run};
 use crate::examination::messages::OutputViolations;
 
 pub(super) static CHECK: Check = Check {

@@ -1,8 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{StartedAgent, error_of_code};
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, error_of_code};
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/unknown-extension",

@@ -1,8 +1,7 @@
 use serde_json::json;
 
-use crate::examination::agent::{StartedAgent, error_of_code, needs_sign_in};
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, error_of_code};
+use crate::examination::agent::needs_sign_in;
 use crate::examination::messages::RpcError;
 
 pub(super) static CHECK: Check = Check {

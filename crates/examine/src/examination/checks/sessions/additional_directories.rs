@@ -2,9 +2,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/additional-directories",

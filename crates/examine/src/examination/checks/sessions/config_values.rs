@@ -1,11 +1,6 @@
 use std::collections::BTreeSet;
 
-use acp_registry_plan::text::quote;
-
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
-use crate::examination::session_options::shown;
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote, shown};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/config-values",

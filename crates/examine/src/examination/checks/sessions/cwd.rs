@@ -1,10 +1,6 @@
 use std::path::Path;
 
-use acp_registry_plan::text::quote;
-
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/cwd",

@@ -1,11 +1,8 @@
 use std::collections::BTreeSet;
 
-use acp_registry_plan::text::quote;
 use serde_json::json;
 
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
 use crate::examination::listing::PAGES;
 
 pub(super) static CHECK: Check = Check {

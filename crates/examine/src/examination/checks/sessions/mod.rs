@@ -32,7 +32,12 @@ mod unknown_config_option;
 mod unknown_config_value;
 mod unknown_mode;
 
-use crate::examination::check::Check;
+use acp_registry_plan::text::quote;
+
+use crate::examination::agent::{StartedAgent, refused};
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::failure::CheckFailure;
+use crate::examination::session_options::{ConfigOption, UNKNOWN, read_options, shown};
 
 /// All checks of the level, sorted by id.
 pub(super) static CHECKS: &[&Check] = &[

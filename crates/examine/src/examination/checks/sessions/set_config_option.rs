@@ -1,9 +1,4 @@
-use acp_registry_plan::text::quote;
-
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
-use crate::examination::session_options::read_options;
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote, read_options};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/set-config-option",

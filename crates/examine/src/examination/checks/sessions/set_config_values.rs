@@ -1,11 +1,8 @@
-use acp_registry_plan::text::quote;
 use serde_json::Value;
 
+use super::{Check, CheckFailure, ConfigOption, Force, Run, Setup, StartedAgent, quote, read_options, shown};
 use crate::examination::access::OpenSession;
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
-use crate::examination::session_options::{ConfigOption, TRIED, read_options, shown};
+use crate::examination::session_options::TRIED;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/set-config-values",

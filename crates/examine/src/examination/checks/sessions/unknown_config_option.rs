@@ -1,9 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::{StartedAgent, refused};
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
-use crate::examination::session_options::UNKNOWN;
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, UNKNOWN, refused};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/unknown-config-option",

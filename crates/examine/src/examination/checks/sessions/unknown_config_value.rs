@@ -1,10 +1,6 @@
-use acp_registry_plan::text::quote;
 use serde_json::{Value, json};
 
-use crate::examination::agent::{StartedAgent, refused};
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
-use crate::examination::session_options::{ConfigOption, UNKNOWN};
+use super::{Check, CheckFailure, ConfigOption, Force, Run, Setup, StartedAgent, UNKNOWN, quote, refused};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/unknown-config-value",

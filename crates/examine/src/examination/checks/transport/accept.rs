@@ -1,7 +1,6 @@
 use acp_registry_remote::CONNECTION;
 
-use crate::examination::check::{Check, Run};
-use crate::examination::checks::transport::BASE;
+use super::{BASE, Check, Run};
 
 pub(super) static CHECK: Check = Check {
     id: "transport/accept",

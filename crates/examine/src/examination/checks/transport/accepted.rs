@@ -1,11 +1,8 @@
 use acp_registry_remote::CONNECTION;
 use serde_json::json;
 
+use super::{BASE, Check, CheckFailure, JSON, Remote, Run, ping};
 use crate::examination::agent::PING;
-use crate::examination::check::{Check, Run};
-use crate::examination::checks::transport::BASE;
-use crate::examination::failure::CheckFailure;
-use crate::examination::remote::{JSON, Remote, ping};
 
 pub(super) static CHECK: Check = Check {
     id: "transport/accepted",

@@ -1,8 +1,6 @@
 use acp_registry_remote::CONNECTION;
 
-use crate::examination::check::{Check, Run};
-use crate::examination::checks::transport::BASE;
-use crate::examination::remote::{JSON, ping};
+use super::{BASE, Check, JSON, Run, ping};
 
 pub(super) static CHECK: Check = Check {
     id: "transport/batches",

@@ -1,9 +1,7 @@
 use serde_json::json;
 
-use crate::examination::check::{Check, Run};
-use crate::examination::checks::transport::BASE;
-use crate::examination::failure::CheckFailure;
-use crate::examination::remote::{Remote, initialize, ping};
+use super::{BASE, Check, CheckFailure, Remote, Run, ping};
+use crate::examination::remote::initialize;
 
 pub(super) static CHECK: Check = Check {
     id: "transport/binary-frames",

@@ -1,9 +1,7 @@
 use acp_registry_remote::CONNECTION;
 
-use crate::examination::check::{Check, Run};
-use crate::examination::checks::transport::BASE;
-use crate::examination::failure::CheckFailure;
-use crate::examination::remote::{JSON, Line, Remote, ping};
+use super::{BASE, Check, CheckFailure, JSON, Remote, Run, ping};
+use crate::examination::remote::Line;
 
 pub(super) static CHECK: Check = Check {
     id: "transport/delete",

@@ -1,9 +1,6 @@
 use acp_registry_remote::CONNECTION;
 
-use crate::examination::check::{Check, Run};
-use crate::examination::checks::transport::BASE;
-use crate::examination::failure::CheckFailure;
-use crate::examination::remote::{Remote, Stream, ping};
+use super::{BASE, Check, CheckFailure, Remote, Run, Stream, ping};
 
 pub(super) static CHECK: Check = Check {
     id: "transport/events",

@@ -1,7 +1,5 @@
-use crate::examination::check::{Check, Force, Run};
-use crate::examination::checks::transport::BASE;
-use crate::examination::failure::CheckFailure;
-use crate::examination::remote::Remote;
+use super::{BASE, Check, CheckFailure, Remote, Run};
+use crate::examination::check::Force;
 
 pub(super) static CHECK: Check = Check {
     id: "transport/http2",

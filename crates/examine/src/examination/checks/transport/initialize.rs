@@ -1,10 +1,7 @@
 use acp_registry_remote::CONNECTION;
 use serde_json::Value;
 
-use crate::examination::check::{Check, Run};
-use crate::examination::checks::transport::BASE;
-use crate::examination::failure::CheckFailure;
-use crate::examination::remote::Remote;
+use super::{BASE, Check, CheckFailure, Remote, Run};
 
 pub(super) static CHECK: Check = Check {
     id: "transport/initialize",

@@ -1,9 +1,6 @@
 use acp_registry_remote::CONNECTION;
 
-use crate::examination::check::{Check, Run};
-use crate::examination::checks::transport::BASE;
-use crate::examination::failure::CheckFailure;
-use crate::examination::remote::{JSON, Remote, set_unknown_mode};
+use super::{BASE, Check, CheckFailure, JSON, Remote, Run, set_unknown_mode};
 
 pub(super) static CHECK: Check = Check {
     id: "transport/missing-session",

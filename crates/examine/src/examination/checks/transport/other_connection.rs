@@ -1,7 +1,4 @@
-use crate::examination::check::{Check, Run};
-use crate::examination::checks::transport::BASE;
-use crate::examination::failure::CheckFailure;
-use crate::examination::remote::{Remote, Stream, set_unknown_mode};
+use super::{BASE, Check, CheckFailure, Remote, Run, Stream, set_unknown_mode};
 
 pub(super) static CHECK: Check = Check {
     id: "transport/other-connection",

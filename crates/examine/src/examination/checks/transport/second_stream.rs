@@ -1,8 +1,7 @@
 use futures_util::future::{FutureExt as _, select_ok};
 
-use crate::examination::check::{Check, Force, Run};
-use crate::examination::checks::transport::BASE;
-use crate::examination::remote::{Stream, ping};
+use super::{BASE, Check, Run, Stream, ping};
+use crate::examination::check::Force;
 
 pub(super) static CHECK: Check = Check {
     id: "transport/second-stream",

@@ -1,9 +1,6 @@
 use serde_json::Value;
 
-use crate::examination::check::{Check, Run};
-use crate::examination::checks::transport::BASE;
-use crate::examination::failure::CheckFailure;
-use crate::examination::remote::{Remote, Stream, ping, set_unknown_mode};
+use super::{BASE, Check, CheckFailure, Remote, Run, Stream, ping, set_unknown_mode};
 
 pub(super) static CHECK: Check = Check {
     id: "transport/session-streams",

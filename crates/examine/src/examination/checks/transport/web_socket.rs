@@ -1,10 +1,8 @@
 use acp_registry_remote::CONNECTION;
 use serde_json::json;
 
-use crate::examination::check::{Check, Run};
-use crate::examination::checks::transport::BASE;
-use crate::examination::failure::CheckFailure;
-use crate::examination::remote::{Remote, initialize};
+use super::{BASE, Check, CheckFailure, Remote, Run};
+use crate::examination::remote::initialize;
 
 pub(super) static CHECK: Check = Check {
     id: "transport/web-socket",

@@ -1,6 +1,4 @@
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/after-cancel",

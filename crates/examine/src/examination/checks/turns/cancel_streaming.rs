@@ -1,7 +1,4 @@
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
-use crate::examination::turn::{is_reason, stop_reason};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, is_reason, stop_reason};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/cancel-streaming",

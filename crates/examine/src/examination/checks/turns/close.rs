@@ -1,9 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
-use crate::examination::turn::{is_reason, stop_reason};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, is_reason, stop_reason};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/close",

@@ -1,10 +1,7 @@
-use crate::examination::agent::StartedAgent;
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall};
 use crate::examination::ask::{form_problem, not_asked};
-use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::client::ClientOffer;
 use crate::examination::drafts::content;
-use crate::examination::failure::CheckFailure;
-use crate::model::{Script, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/elicitation",

@@ -1,9 +1,6 @@
 use serde_json::json;
 
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
-use crate::model::{Script, Step};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/embedded-context",

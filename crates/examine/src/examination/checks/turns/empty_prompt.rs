@@ -1,8 +1,7 @@
 use serde_json::json;
 
-use crate::examination::agent::{StartedAgent, silent};
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use crate::examination::agent::silent;
 
 pub(super) static CHECK: Check = Check {
     id: "turns/empty-prompt",

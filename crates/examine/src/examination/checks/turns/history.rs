@@ -1,7 +1,4 @@
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
-use crate::model::{Script, Step};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/history",

@@ -1,10 +1,6 @@
 use std::time::Duration;
 
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::client::SessionUpdate;
-use crate::examination::failure::CheckFailure;
-use crate::examination::turn::plain;
+use super::{Check, CheckFailure, Force, Run, SessionUpdate, Setup, StartedAgent, plain};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/load",

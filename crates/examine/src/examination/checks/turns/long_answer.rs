@@ -1,12 +1,6 @@
 use std::time::Duration;
 
-use acp_registry_plan::text::quote;
-
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
-use crate::examination::turn::plain;
-use crate::model::{Script, Step};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, plain, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/long-answer",

@@ -45,7 +45,14 @@ mod token_limit;
 mod tool_call_status;
 mod tool_calls;
 
-use crate::examination::check::Check;
+use acp_registry_plan::text::quote;
+
+use crate::examination::agent::StartedAgent;
+use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::client::{Permission, SessionUpdate};
+use crate::examination::failure::CheckFailure;
+use crate::examination::turn::{is_reason, plain, stop_reason};
+use crate::model::{Script, Step, ToolCall};
 
 /// All checks of the level, sorted by id.
 pub(super) static CHECKS: &[&Check] = &[

@@ -1,10 +1,6 @@
 use std::time::Duration;
 
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::client::Permission;
-use crate::examination::failure::CheckFailure;
-use crate::model::{Script, Step, ToolCall};
+use super::{Check, CheckFailure, Force, Permission, Run, Script, Setup, StartedAgent, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/rejection",

@@ -1,10 +1,4 @@
-use acp_registry_plan::text::quote;
-
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::client::SessionUpdate;
-use crate::examination::failure::CheckFailure;
-use crate::examination::turn::plain;
+use super::{Check, CheckFailure, Force, Run, SessionUpdate, Setup, StartedAgent, plain, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/resume",

@@ -1,8 +1,5 @@
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall};
 use crate::examination::client::TERMINAL_OUTPUT;
-use crate::examination::failure::CheckFailure;
-use crate::model::{Script, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/terminal-output",

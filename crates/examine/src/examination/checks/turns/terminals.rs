@@ -1,15 +1,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use acp_registry_plan::text::quote;
 use acp_registry_protocol::handshake::Silence;
 use tokio::time::Instant;
 
-use crate::examination::agent::{StartedAgent, silent};
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall, quote};
+use crate::examination::agent::silent;
 use crate::examination::turn::Turn;
-use crate::model::{Script, Step, ToolCall};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/terminals",

@@ -1,14 +1,7 @@
 use std::time::Duration;
 
-use acp_registry_plan::text::quote;
-
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::client::SessionUpdate;
-use crate::examination::failure::CheckFailure;
+use super::{Check, CheckFailure, Force, Run, Script, SessionUpdate, Setup, StartedAgent, Step, plain, quote};
 use crate::examination::schema::defines_update;
-use crate::examination::turn::plain;
-use crate::model::{Script, Step};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/text",

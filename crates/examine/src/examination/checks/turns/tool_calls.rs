@@ -1,11 +1,6 @@
 use std::collections::BTreeMap;
 
-use acp_registry_plan::text::quote;
-
-use crate::examination::agent::StartedAgent;
-use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
-use crate::model::{Script, Step, ToolCall};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/tool-calls",
