@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::exchange::Part;
-use super::failure::CheckFailure;
+use super::failure::{CheckFailure, not_exercised};
 use super::messages::{ResponseContent, RpcError};
 use super::recipe::Recipe;
 use crate::model::Model;
@@ -80,7 +80,7 @@ impl OpenSession {
     /// The agent refuses a request for this session, which has had no prompt. The id, which differs between runs, is left
     /// out. That there is no such method is no question of the session.
     pub(super) fn refused_before_prompt(&self, method: &str, refusal: &RpcError) -> CheckFailure {
-        let error = refusal.describe().replace(&self.id, "$SESSION");
+        let error = refusal.to_string().replace(&self.id, "$SESSION");
         if refusal.code == Some(METHOD_NOT_FOUND) {
             return CheckFailure::Fail(format!("advertises `{method}`, and answers it with {error}"));
         }
@@ -133,7 +133,7 @@ impl Cancelled {
         match &self.ended {
             _ if self.is_cancelled() => Ok(()),
             Err(unknown @ (CheckFailure::NotExercised(_) | CheckFailure::Unjudged(_))) => Err(unknown.clone()),
-            _ => Err(CheckFailure::NotExercised("the agent does not end the turn as cancelled".to_owned())),
+            _ => not_exercised("the agent does not end the turn as cancelled"),
         }
     }
 

@@ -15,7 +15,7 @@ use super::access::{Access, OpenSession, SharedSession};
 use super::client::{ClientOffer, ClientState};
 use super::drafts::ClientReply;
 use super::exchange::{CLOSES, Exchange, TERMINATES};
-use super::failure::{BUSY, CheckFailure};
+use super::failure::{BUSY, CheckFailure, fail, not_exercised};
 use super::messages::{AgentMessage, OutputViolations, ResponseContent, RpcError, Sent};
 use super::schema::SchemaVersion;
 
@@ -143,7 +143,7 @@ impl StartedAgent {
     pub(super) async fn initialize(&mut self, offer: ClientOffer, limit: Duration) -> Result<(), Silence> {
         let id = self.request("initialize", &offer.params(offer.version())).await;
         let answer = self.answer_until(&id, Instant::now() + limit).await?;
-        self.initialized = answer.map_err(|error| format!("answers `initialize` with {}", error.describe()));
+        self.initialized = answer.map_err(|error| format!("answers `initialize` with {error}"));
         self.heard.version = if self.is_version_2() { SchemaVersion::V2 } else { SchemaVersion::V1 };
         Ok(())
     }
@@ -155,7 +155,7 @@ impl StartedAgent {
         started.map_err(|silence| silent(silence, "initialize"))?;
         match &self.initialized {
             Ok(_) => Ok(()),
-            Err(text) => Err(CheckFailure::NotExercised(format!("the agent {text}"))),
+            Err(text) => not_exercised(format!("the agent {text}")),
         }
     }
 
@@ -326,7 +326,7 @@ impl StartedAgent {
         match self.ask(PING, &json!({})).await {
             Ok(_) => Ok(()),
             Err(CheckFailure::Silent(_)) => Err(CheckFailure::Silent(format!("stops answering after {after}"))),
-            Err(CheckFailure::Fail(text)) => Err(CheckFailure::Fail(format!("{text}, after {after}"))),
+            Err(CheckFailure::Fail(text)) => fail(format!("{text}, after {after}")),
             Err(other) => Err(other),
         }
     }
@@ -407,24 +407,22 @@ pub(super) fn silent(silence: Silence, method: &str) -> CheckFailure {
 /// Checks that a response is an error. A request for authentication is inconclusive: it says nothing about the request.
 pub(super) fn refused(answer: &ResponseContent, what: &str) -> Result<(), CheckFailure> {
     match answer {
-        Err(error) if error.asks_for_sign_in() => Err(CheckFailure::NotExercised(needs_sign_in(error))),
+        Err(error) if error.asks_for_sign_in() => not_exercised(needs_sign_in(error)),
         Err(_) => Ok(()),
-        Ok(_) => Err(CheckFailure::Fail(format!("accepts {what}"))),
+        Ok(_) => fail(format!("accepts {what}")),
     }
 }
 
 /// Why a check cannot run before signing in.
 pub(super) fn needs_sign_in(error: &RpcError) -> String {
-    format!("the agent requires a sign-in: {}", error.describe())
+    format!("the agent requires a sign-in: {error}")
 }
 
 /// Checks that a response is an error with this code.
 pub(super) fn error_of_code(answer: &ResponseContent, code: i64, what: &str) -> Result<(), CheckFailure> {
     match answer {
         Err(error) if error.code == Some(code) => Ok(()),
-        Err(error) => {
-            Err(CheckFailure::Fail(format!("answers {what} with {} instead of the code {code}", error.describe())))
-        }
-        Ok(_) => Err(CheckFailure::Fail(format!("answers {what} with a result instead of the code {code}"))),
+        Err(error) => fail(format!("answers {what} with {error} instead of the code {code}")),
+        Ok(_) => fail(format!("answers {what} with a result instead of the code {code}")),
     }
 }

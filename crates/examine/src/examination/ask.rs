@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::agent::StartedAgent;
 use super::client::AgentCall;
-use super::failure::CheckFailure;
+use super::failure::{CheckFailure, not_exercised};
 use super::messages::ResponseContent;
 
 impl StartedAgent {
@@ -59,7 +59,7 @@ impl StartedAgent {
             self.client.calls.iter().filter(|call| call.method.starts_with("mcp/")).cloned().collect();
         if calls.is_empty() {
             let reason = "the agent does not connect to the MCP server in the turn of this check";
-            return Err(CheckFailure::NotExercised(reason.to_owned()));
+            return not_exercised(reason);
         }
         turn.map(|_| calls)
     }

@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout_at};
 use super::access::Access;
 use super::check::{Check, Force, Level, Run, Setup};
 use super::checks::CHECKS;
-use super::failure::CheckFailure;
+use super::failure::{CheckFailure, not_exercised};
 use super::lane::{Common, GroupResult, Item, Lane, Progress, Ran};
 use super::messages::OutputViolations;
 use super::recipe::Recipe;
@@ -86,7 +86,7 @@ pub async fn examine(
     };
     let mut left = Vec::new();
     if let Some(reason) = obstacle(outcome) {
-        let result = || Err(CheckFailure::NotExercised(reason.clone()));
+        let result = || not_exercised(reason.clone());
         let others = checks().filter(|check| !matches!(check.run, Run::Visit(_)));
         results.extend(others.map(|check| judge(check, result(), Duration::ZERO, None)));
     } else {
@@ -114,7 +114,7 @@ pub async fn examine(
             } else if Instant::now() >= common.until() {
                 Err(common.out_of_time())
             } else {
-                Err(CheckFailure::NotExercised("the agent could not be started again".to_owned()))
+                not_exercised("the agent could not be started again")
             };
             Some(judge(check, result, Duration::ZERO, None))
         }));

@@ -68,3 +68,23 @@ impl CheckFailure {
         }
     }
 }
+
+/// Says that the agent violates the protocol; the text lacks its subject, "the agent".
+pub(super) fn fail<T>(text: impl Into<String>) -> Result<T, CheckFailure> {
+    Err(CheckFailure::Fail(text.into()))
+}
+
+/// Says that the check cannot run with this agent, for this reason.
+pub(super) fn not_exercised<T>(reason: impl Into<String>) -> Result<T, CheckFailure> {
+    Err(CheckFailure::NotExercised(reason.into()))
+}
+
+/// Checks what the agent must do; [`fail`]s otherwise.
+pub(super) fn ensure(holds: bool, otherwise: impl Into<String>) -> Result<(), CheckFailure> {
+    if holds { Ok(()) } else { fail(otherwise) }
+}
+
+/// Checks what the check cannot run without; is [`not_exercised`] otherwise.
+pub(super) fn needs(holds: bool, otherwise: impl Into<String>) -> Result<(), CheckFailure> {
+    if holds { Ok(()) } else { not_exercised(otherwise) }
+}

@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use super::access::Access;
 use super::agent::{STARTS, StartedAgent, silent};
 use super::check::{Check, Force, Level, Setup, Talk};
-use super::failure::{CheckFailure, OUT_OF_TIME};
+use super::failure::{CheckFailure, OUT_OF_TIME, not_exercised};
 use super::messages::OutputViolations;
 
 /// Number of checks without a response after which an agent that has answered nothing after `initialize` is given up.
@@ -136,7 +136,7 @@ impl Ran {
     pub(super) fn explain_silence(&mut self) {
         if let Err(CheckFailure::Silent(text)) = &self.result {
             let reason = format!("the agent {text}, and nothing else: it has no network, which it may need to start");
-            self.result = Err(CheckFailure::NotExercised(reason));
+            self.result = not_exercised(reason);
         }
     }
 }
@@ -209,7 +209,7 @@ impl<'a> Lane<'a> {
             Err(CheckFailure::NotExercised(reason)) if !ran.was_used => {
                 if let Err(CheckFailure::Silent(text)) = &ran.result {
                     let reason = format!("the agent {text}, and this could not be repeated: {reason}");
-                    ran.result = Err(CheckFailure::NotExercised(reason));
+                    ran.result = not_exercised(reason);
                 }
             }
             again => (ran.result, ran.exchange) = (again, exchange),
@@ -220,7 +220,7 @@ impl<'a> Lane<'a> {
     /// Runs a check for the first time. Returns whether the check is to be repeated.
     async fn first(&mut self, item: &Item) -> (Attempt, Doubt) {
         let refused = |reason: String| {
-            let result = Err(CheckFailure::NotExercised(reason));
+            let result = not_exercised(reason);
             (Attempt { result, was_used: false, exchange: None }, Doubt::No)
         };
         if item.setup == Setup::Shared && !self.has_answered && self.silences >= SILENT {

@@ -28,7 +28,7 @@ pub(super) struct SessionPage {
 impl SessionPage {
     /// Reads a response. The error lacks its subject, "the agent".
     fn read(answer: ResponseContent) -> Result<Self, String> {
-        let result = answer.map_err(|error| format!("answers `session/list` with {}", error.describe()))?;
+        let result = answer.map_err(|error| format!("answers `session/list` with {error}"))?;
         let Some(sessions) = result["sessions"].as_array() else {
             return Err("answers `session/list` without an array `sessions`".to_owned());
         };

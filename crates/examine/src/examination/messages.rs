@@ -1,6 +1,7 @@
 //! Parses lines into messages, and records invalid ones.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use acp_registry_plan::json::check_at_most;
 use acp_registry_plan::text::quote;
@@ -53,11 +54,13 @@ impl RpcError {
         ];
         self.asks_for_sign_in() || words.iter().any(|words| message.contains(words))
     }
+}
 
+impl fmt::Display for RpcError {
     /// A short description, safe to print.
-    pub(super) fn describe(&self) -> String {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let code = self.code.map_or_else(|| "without a code".to_owned(), |code| code.to_string());
-        format!("error {code}: {}", quote(&self.message))
+        write!(f, "error {code}: {}", quote(&self.message))
     }
 }
 
@@ -236,7 +239,7 @@ mod tests {
         assert!(other.read(b"hello", |_| None).is_none() && other.noise.text().is_some());
         let (message, heard) = read(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}"#);
         let error = RpcError { code: Some(-32_700), message: "m".to_owned() };
-        assert_eq!((error.describe().as_str(), heard.invalid.count), ("error -32700: `m`", 0));
+        assert_eq!((error.to_string().as_str(), heard.invalid.count), ("error -32700: `m`", 0));
         assert_eq!(message, Some(AgentMessage::Answer(Value::Null, Err(error))));
         let (message, _) = read(r#"{"jsonrpc":"2.0","id":"x","method":"fs/read_text_file"}"#);
         let method = "fs/read_text_file".to_owned();

@@ -4,7 +4,7 @@ use acp_registry_plan::text::quote;
 use serde_json::{Value, json};
 
 use super::agent::StartedAgent;
-use super::failure::CheckFailure;
+use super::failure::{CheckFailure, fail, not_exercised};
 
 /// A document of the checks. Its two lines have the same number of characters in each encoding, so that an agent that
 /// counts in another encoding than it has agreed to is noticed.
@@ -27,13 +27,9 @@ impl StartedAgent {
         match self.ask("nes/start", params).await? {
             Ok(result) => match result["sessionId"].as_str().filter(|id| !id.is_empty()) {
                 Some(id) => Ok(id.to_owned()),
-                None => {
-                    Err(CheckFailure::NotExercised("the agent answers `nes/start` without a `sessionId`".to_owned()))
-                }
+                None => not_exercised("the agent answers `nes/start` without a `sessionId`"),
             },
-            Err(error) => {
-                Err(CheckFailure::NotExercised(format!("the agent answers `nes/start` with {}", error.describe())))
-            }
+            Err(error) => not_exercised(format!("the agent answers `nes/start` with {error}")),
         }
     }
 
@@ -64,21 +60,21 @@ impl StartedAgent {
         let result = match answer {
             Ok(result) => result,
             Err(error) if error.is_about_sign_in() => {
-                return Err(CheckFailure::NotExercised(format!("the agent requires a sign-in: {}", error.describe())));
+                return not_exercised(format!("the agent requires a sign-in: {error}"));
             }
             Err(error) => {
-                return Err(CheckFailure::Fail(format!("answers `nes/suggest` with {}", error.describe())));
+                return fail(format!("answers `nes/suggest` with {error}"));
             }
         };
         let Some(suggestions) = result["suggestions"].as_array() else {
-            return Err(CheckFailure::Fail("answers `nes/suggest` without a list of `suggestions`".to_owned()));
+            return fail("answers `nes/suggest` without a list of `suggestions`");
         };
         Ok(suggestions.clone())
     }
 
     /// Like [`suggest`](Self::suggest), for checks that need a suggestion and leave its form to another check.
     pub(super) async fn some_suggestions(&mut self, session: &str, uri: &str) -> Result<Vec<Value>, CheckFailure> {
-        let nothing = |why: &str| Err(CheckFailure::NotExercised(format!("the agent {why}")));
+        let nothing = |why: &str| not_exercised(format!("the agent {why}"));
         match self.suggest(session, uri).await {
             Ok(suggestions) if suggestions.is_empty() => nothing("suggests nothing"),
             Err(CheckFailure::Fail(text)) => nothing(&text),

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::agent::PING;
 use super::client::ClientOffer;
-use super::failure::CheckFailure;
+use super::failure::{CheckFailure, fail, not_exercised};
 
 /// The function of a check that speaks with a server.
 pub(super) type Visit =
@@ -68,7 +68,7 @@ impl Remote {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(reason)) => {
                 let reason = self.wire.hide(&reason);
-                Err(CheckFailure::Fail(format!("does not answer {what}: {}", printable(&reason))))
+                fail(format!("does not answer {what}: {}", printable(&reason)))
             }
             Err(_) => Err(CheckFailure::Silent(format!("does not answer {what}"))),
         }
@@ -88,7 +88,7 @@ impl Remote {
     ) -> Result<Answer, CheckFailure> {
         if self.wire.is_socket() {
             let text = "the address is that of a WebSocket; with `http` instead of `ws`, streams are examined, too";
-            return Err(CheckFailure::NotExercised(text.to_owned()));
+            return not_exercised(text);
         }
         self.wait(&format!("a {method}"), self.wire.ask(method, headers, message)).await
     }
@@ -104,7 +104,7 @@ impl Remote {
         if answer.status == status {
             return Ok(answer);
         }
-        Err(CheckFailure::Fail(format!("answers {what} with {} instead of {status}", answer.status)))
+        fail(format!("answers {what} with {} instead of {status}", answer.status))
     }
 
     /// Sends a message of a connection, and of a session if it has one.
@@ -147,7 +147,7 @@ impl Remote {
         let Some(id) = answer.header(CONNECTION).filter(|_| answer.status == 200).map(str::to_owned) else {
             let text = self.quote(&answer.body);
             let text = format!("the agent opens no connection: it answers {} {text}", answer.status);
-            return Err(CheckFailure::NotExercised(text));
+            return not_exercised(text);
         };
         let answer = self.stream(&id, None).await.map_err(CheckFailure::into_obstacle)?;
         let status = answer.status;
@@ -225,7 +225,7 @@ impl Remote {
             (Some(socket), answer) => Ok((socket, answer)),
             (None, answer) => {
                 let text = format!("the agent answers {} to the handshake of a WebSocket", answer.status);
-                Err(CheckFailure::NotExercised(text))
+                not_exercised(text)
             }
         }
     }

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::access::{McpRecord, McpServer, OpenSession};
 use super::agent::StartedAgent;
-use super::failure::CheckFailure;
+use super::failure::{CheckFailure, ensure, fail, not_exercised};
 use super::turn::Turn;
 use crate::mcp::{ECHO, HEADER, MCP, Record, TOOL, VARIABLE};
 use crate::model::{Script, Step, ToolCall};
@@ -31,7 +31,7 @@ impl StartedAgent {
     pub(super) fn mcp_server(&self, name: &str) -> Result<McpServer, CheckFailure> {
         let Some(program) = &self.program else {
             let reason = "the path of the `acp-registry` executable, which is the MCP server, is unknown";
-            return Err(CheckFailure::NotExercised(reason.to_owned()));
+            return not_exercised(reason);
         };
         let record = self.work().join(format!("{name}.mcp.jsonl"));
         let params = json!({
@@ -46,7 +46,7 @@ impl StartedAgent {
     /// Describes an MCP server that the agent can reach over HTTP, beside the scripted model.
     pub(super) fn http_mcp_server(&self) -> Result<McpServer, CheckFailure> {
         let Some(model) = &self.access.model else {
-            return Err(CheckFailure::NotExercised("there is no scripted model, which serves it".to_owned()));
+            return not_exercised("there is no scripted model, which serves it");
         };
         let (number, path) = model.serve_mcp();
         let params = json!({
@@ -90,19 +90,17 @@ impl StartedAgent {
     pub(super) fn has_echoed(&self, server: &McpServer, turn: &Turn, text: &str) -> Result<(), CheckFailure> {
         let record = self.recorded(server);
         let mut calls = record.requested.iter().filter(|requested| requested.method == "tools/call").peekable();
-        if calls.peek().is_none() {
-            return Err(CheckFailure::Fail("does not call a tool of an MCP server that the model calls".to_owned()));
-        }
+        ensure(calls.peek().is_some(), "does not call a tool of an MCP server that the model calls")?;
         if !calls.any(|call| call.params["name"] == TOOL && call.params["arguments"]["text"] == text) {
             let text = "calls a tool of an MCP server with other arguments than those of the model";
-            return Err(CheckFailure::Fail(text.to_owned()));
+            return fail(text);
         }
         let requests = turn.requests();
         let mut results = requests.iter().flat_map(|request| &request.results);
         if results.any(|result| result.contains(&format!("{ECHO}{text}"))) {
             return Ok(());
         }
-        Err(CheckFailure::Fail("does not pass the result of an MCP server's tool to the model".to_owned()))
+        fail("does not pass the result of an MCP server's tool to the model")
     }
 
     /// Waits until the record fulfills a condition, up to [`CONNECTS`] if the agent starts the server, and up to half the

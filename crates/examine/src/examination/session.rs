@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::access::{Cancelled, Interrupted, OpenSession};
 use super::agent::{StartedAgent, silent};
-use super::failure::CheckFailure;
+use super::failure::{CheckFailure, ensure, not_exercised};
 use super::messages::{ResponseContent, RpcError};
 use crate::mcp::Record;
 use crate::model::{ModelRequest, Script, Step, ToolCall};
@@ -60,7 +60,7 @@ impl StartedAgent {
             return Ok(());
         }
         let name = pointer.trim_start_matches('/').replace('/', ".");
-        Err(CheckFailure::NotExercised(format!("the agent does not advertise {}", quote(&name))))
+        not_exercised(format!("the agent does not advertise {}", quote(&name)))
     }
 
     /// Opens a session in the work directory, without MCP servers.
@@ -109,7 +109,7 @@ impl StartedAgent {
         let mut params = self.session_params();
         params["mcpServers"] = json!([server.params]);
         self.new_session(&params).await?.map_err(|error| {
-            CheckFailure::Fail(format!("answers `session/new` with an MCP server in it with {}", error.describe()))
+            CheckFailure::Fail(format!("answers `session/new` with an MCP server in it with {error}"))
         })?;
         let record = self.connected(&server, |record| record.has("initialize")).await;
         self.kept.mcp = Some(server);
@@ -143,27 +143,25 @@ impl StartedAgent {
     /// Opens a session. If the agent refuses, the check is not exercised.
     pub(super) async fn open_session_with(&mut self, params: &Value) -> Result<OpenSession, CheckFailure> {
         if let Some(reason) = &self.access.closed {
-            return Err(CheckFailure::NotExercised(reason.clone()));
+            return not_exercised(reason.clone());
         }
         match self.new_session(params).await? {
             Ok(result) => {
                 let id = result["sessionId"].as_str().unwrap_or_default().to_owned();
-                if id.is_empty() {
-                    return Err(CheckFailure::Fail("opens a session without a `sessionId`".to_owned()));
-                }
+                ensure(!id.is_empty(), "opens a session without a `sessionId`")?;
                 Ok(OpenSession { id, result })
             }
             Err(error) => {
                 let reason = if error.is_about_sign_in() {
-                    format!("needs sign-in: the agent answers `session/new` with {}", error.describe())
+                    format!("needs sign-in: the agent answers `session/new` with {error}")
                 } else {
-                    format!("the agent answers `session/new` with {}", error.describe())
+                    format!("the agent answers `session/new` with {error}")
                 };
                 // Other parameters may be the cause.
                 if *params == self.session_params() {
                     self.access.closed = Some(reason.clone());
                 }
-                Err(CheckFailure::NotExercised(reason))
+                not_exercised(reason)
             }
         }
     }
@@ -349,7 +347,7 @@ impl StartedAgent {
         while size() == 0 {
             if self.has_ended_within(&turn, LINE).await || self.is_over(&mut wait) {
                 self.end_with_tools(&turn).await?;
-                return Err(CheckFailure::NotExercised("the agent does not run the command of the model".to_owned()));
+                return not_exercised("the agent does not run the command of the model");
             }
         }
         self.cancel(&turn).await;

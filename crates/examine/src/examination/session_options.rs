@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::access::OpenSession;
 use super::agent::StartedAgent;
-use super::failure::CheckFailure;
+use super::failure::{CheckFailure, needs};
 use super::messages::ResponseContent;
 
 /// An id that no agent uses for a mode, an option or a value.
@@ -69,18 +69,14 @@ impl OpenSession {
         let modes = &self.result["modes"];
         let ids = modes["availableModes"].as_array().into_iter().flatten().filter_map(|mode| mode["id"].as_str());
         let ids: Vec<String> = ids.map(str::to_owned).collect();
-        if ids.is_empty() {
-            return Err(CheckFailure::NotExercised("the agent has no modes".to_owned()));
-        }
+        needs(!ids.is_empty(), "the agent has no modes")?;
         Ok((ids, modes["currentModeId"].as_str().unwrap_or_default().to_owned()))
     }
 
     /// The configuration options. The check cannot run if there are none.
     pub(super) fn options(&self) -> Result<Vec<ConfigOption>, CheckFailure> {
         let options = read_options(&self.result);
-        if options.is_empty() {
-            return Err(CheckFailure::NotExercised("the agent has no configuration options".to_owned()));
-        }
+        needs(!options.is_empty(), "the agent has no configuration options")?;
         Ok(options)
     }
 }

@@ -11,7 +11,7 @@ use super::access::{METHOD_NOT_FOUND, OpenSession};
 use super::agent::{StartedAgent, silent};
 use super::client::SessionUpdate;
 use super::exchange::RELEASES;
-use super::failure::CheckFailure;
+use super::failure::{CheckFailure, ensure, fail, needs, not_exercised};
 use super::messages::ResponseContent;
 use crate::model::{ModelRequest, Play, Script, Step};
 
@@ -46,7 +46,7 @@ impl Turn {
     /// Ends the check with `NotExercised` if the agent does not offer the model a tool that its script calls.
     pub(super) fn needs_tools(&self) -> Result<(), CheckFailure> {
         match self.play.missing().first() {
-            Some(tool) => Err(CheckFailure::NotExercised(format!("the agent does not offer the model {tool}"))),
+            Some(tool) => not_exercised(format!("the agent does not offer the model {tool}")),
             None => Ok(()),
         }
     }
@@ -86,10 +86,10 @@ impl StartedAgent {
         blocks: &[Value],
     ) -> Result<Turn, CheckFailure> {
         if let Some(reason) = &self.access.unled {
-            return Err(CheckFailure::NotExercised(reason.clone()));
+            return not_exercised(reason.clone());
         }
         let Some(model) = &self.access.model else {
-            return Err(CheckFailure::NotExercised("there is no scripted model".to_owned()));
+            return not_exercised("there is no scripted model");
         };
         let play = model.play(script.clone());
         self.exchange.play(play.number(), &script);
@@ -142,10 +142,9 @@ impl StartedAgent {
         }
         let what = match ended {
             Ok(Ok(_)) => "the agent ends a turn without a request to the scripted model".to_owned(),
-            Ok(Err(error)) => format!(
-                "the agent answers `session/prompt` without a request to the scripted model, with {}",
-                error.describe()
-            ),
+            Ok(Err(error)) => {
+                format!("the agent answers `session/prompt` without a request to the scripted model, with {error}")
+            }
             Err(silence) if silence.is_timeout() => {
                 self.cancel(turn).await;
                 // The turn may go on.
@@ -157,7 +156,7 @@ impl StartedAgent {
         if !self.access.is_led {
             self.access.unled = Some(what.clone());
         }
-        Err(CheckFailure::NotExercised(what))
+        not_exercised(what)
     }
 
     /// Waits for the end of a turn, which must not be an error. Returns the stop reason.
@@ -203,15 +202,12 @@ impl StartedAgent {
         if self.calls(turn, method).iter().all(|params| params["sessionId"] == turn.session.as_str()) {
             return Ok(());
         }
-        Err(CheckFailure::Fail(format!("sends `{method}` with another `sessionId` than that of the turn")))
+        fail(format!("sends `{method}` with another `sessionId` than that of the turn"))
     }
 
     /// Ends the check with `NotExercised` if the agent has not asked for permission in a turn.
     pub(super) fn needs_permission(&self, turn: &Turn) -> Result<(), CheckFailure> {
-        if self.permissions(turn).is_empty() {
-            return Err(CheckFailure::NotExercised("the agent does not ask for permission".to_owned()));
-        }
-        Ok(())
+        needs(!self.permissions(turn).is_empty(), "the agent does not ask for permission")
     }
 
     /// The text of a turn so far, without white space.
@@ -285,7 +281,7 @@ impl StartedAgent {
     ) -> Result<(), CheckFailure> {
         let id = &conversation.session.id;
         let Err(error) = self.reopen(method, id).await? else { return Ok(()) };
-        let text = format!("answers `{method}` after a turn with {}", error.describe().replace(id, "$SESSION"));
+        let text = format!("answers `{method}` after a turn with {}", error.to_string().replace(id, "$SESSION"));
         Err(if self.advertises("/sessionCapabilities/close") || error.code == Some(METHOD_NOT_FOUND) {
             CheckFailure::Fail(text)
         } else {
@@ -309,9 +305,7 @@ impl StartedAgent {
                 self.cancel(&turn).await;
                 self.session = None;
                 match self.answer(&turn.id).await {
-                    Ok(_) => {
-                        Err(CheckFailure::NotExercised("the agent waits long before it repeats a request".to_owned()))
-                    }
+                    Ok(_) => not_exercised("the agent waits long before it repeats a request"),
                     Err(_) => Err(CheckFailure::Silent(format!("{text} after {after}"))),
                 }
             }
@@ -332,10 +326,7 @@ impl StartedAgent {
         next: &str,
     ) -> Result<(), CheckFailure> {
         let turn = self.next_turn(&conversation.session, &format!("`{method}`"), next).await?;
-        if turn.recalls(conversation) {
-            return Ok(());
-        }
-        Err(CheckFailure::Fail(format!("does not tell the model what was said before `{method}`")))
+        ensure(turn.recalls(conversation), format!("does not tell the model what was said before `{method}`"))
     }
 
     async fn next_turn(&mut self, session: &OpenSession, after: &str, next: &str) -> Result<Turn, CheckFailure> {
@@ -343,13 +334,13 @@ impl StartedAgent {
         let add = |text: String| format!("{text}, in the turn after {after}");
         match self.stops_with(&turn, "end_turn").await {
             Ok(()) if self.has_text(&turn, next).await => Ok(turn),
-            Ok(()) => Err(CheckFailure::Fail(format!("does not send the text of the model in the turn after {after}"))),
-            Err(CheckFailure::Fail(text)) => Err(CheckFailure::Fail(add(text))),
+            Ok(()) => fail(format!("does not send the text of the model in the turn after {after}")),
+            Err(CheckFailure::Fail(text)) => fail(add(text)),
             Err(CheckFailure::Silent(text)) => Err(CheckFailure::Silent(add(text))),
             // An earlier turn has reached the model.
             Err(CheckFailure::NotExercised(text)) if self.access.is_led => {
                 let text = text.strip_prefix("the agent ").unwrap_or(&text).to_owned();
-                Err(CheckFailure::Fail(add(text)))
+                fail(add(text))
             }
             Err(other) => Err(other),
         }
@@ -360,16 +351,13 @@ impl StartedAgent {
 pub(super) fn stop_reason(answer: ResponseContent) -> Result<String, CheckFailure> {
     match answer {
         Ok(result) => Ok(result["stopReason"].as_str().unwrap_or_default().to_owned()),
-        Err(error) => Err(CheckFailure::Fail(format!("answers `session/prompt` with {}", error.describe()))),
+        Err(error) => fail(format!("answers `session/prompt` with {error}")),
     }
 }
 
 /// Checks a stop reason.
 pub(super) fn is_reason(reason: &str, wanted: &str) -> Result<(), CheckFailure> {
-    if reason == wanted {
-        return Ok(());
-    }
-    Err(CheckFailure::Fail(format!("ends the turn with the stop reason {} instead of `{wanted}`", quote(reason))))
+    ensure(reason == wanted, format!("ends the turn with the stop reason {} instead of `{wanted}`", quote(reason)))
 }
 
 /// A text without white space: agents may wrap lines and trim texts.

@@ -7,7 +7,7 @@ use tokio::time::{Duration, Instant};
 
 use super::agent::{StartedAgent, silent};
 use super::client::Permission;
-use super::failure::CheckFailure;
+use super::failure::{CheckFailure, fail, not_exercised};
 use super::messages::ResponseContent;
 
 /// Code of the error for `session/inject` and its kin if they do not fit the state of the session or message.
@@ -33,7 +33,7 @@ impl StartedAgent {
     pub(super) fn needs_version_2(&self) -> Result<(), CheckFailure> {
         let version = &self.result()["protocolVersion"];
         let reason = || format!("the agent answers version 2 of the protocol with version {version}");
-        if self.is_version_2() { Ok(()) } else { Err(CheckFailure::NotExercised(reason())) }
+        if self.is_version_2() { Ok(()) } else { not_exercised(reason()) }
     }
 
     /// Ends the check with `NotExercised` unless the agent advertises this mode of `session/inject`.
@@ -44,7 +44,7 @@ impl StartedAgent {
         if modes.is_some_and(|modes| modes.iter().any(|known| known == mode)) {
             return Ok(());
         }
-        Err(CheckFailure::NotExercised(format!("the agent does not advertise the mode `{mode}` of `session/inject`")))
+        not_exercised(format!("the agent does not advertise the mode `{mode}` of `session/inject`"))
     }
 
     /// Waits for a condition, up to the time limit of a turn.
@@ -71,7 +71,7 @@ impl StartedAgent {
                 if waited.is_err() {
                     self.gives_up_turns();
                 }
-                Err(CheckFailure::NotExercised("the agent asks for no permission in the turn of this check".to_owned()))
+                not_exercised("the agent asks for no permission in the turn of this check")
             }
             Err(silence) => Err(silent(silence, "session/prompt")),
         }
@@ -135,11 +135,9 @@ impl StartedAgent {
         match self.inject(session, mode, content).await? {
             Ok(result) => match result["messageId"].as_str().filter(|id| !id.is_empty()) {
                 Some(id) => Ok(id.to_owned()),
-                None => Err(CheckFailure::Fail("answers `session/inject` without a `messageId`".to_owned())),
+                None => fail("answers `session/inject` without a `messageId`"),
             },
-            Err(error) => {
-                Err(CheckFailure::Fail(format!("answers `session/inject` during a turn with {}", error.describe())))
-            }
+            Err(error) => fail(format!("answers `session/inject` during a turn with {error}")),
         }
     }
 
@@ -147,7 +145,7 @@ impl StartedAgent {
     /// accepted is left to another check.
     pub(super) async fn queued(&mut self, session: &str, content: &str) -> Result<String, CheckFailure> {
         match self.injected(session, "queue", content).await {
-            Err(CheckFailure::Fail(text)) => Err(CheckFailure::NotExercised(format!("the agent {text}"))),
+            Err(CheckFailure::Fail(text)) => not_exercised(format!("the agent {text}")),
             other => other,
         }
     }
@@ -163,7 +161,7 @@ impl StartedAgent {
         if self.result()["_meta"]["steering"]["supported"] == true {
             return Ok(());
         }
-        Err(CheckFailure::NotExercised("the agent does not announce `steering.supported` in `_meta`".to_owned()))
+        not_exercised("the agent does not announce `steering.supported` in `_meta`")
     }
 
     /// Sends `_session/steering`, and returns the outcome.
@@ -172,7 +170,7 @@ impl StartedAgent {
         let params = json!({ "sessionId": session, "prompt": text(content), "_meta": meta });
         match self.ask("_session/steering", &params).await? {
             Ok(result) => Ok(result["outcome"].as_str().unwrap_or_default().to_owned()),
-            Err(error) => Err(CheckFailure::Fail(format!("answers `_session/steering` with {}", error.describe()))),
+            Err(error) => fail(format!("answers `_session/steering` with {error}")),
         }
     }
 }

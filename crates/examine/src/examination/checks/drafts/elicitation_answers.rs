@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
 use crate::examination::ask::not_asked;
 
 pub(super) static CHECK: Check = Check {
@@ -30,11 +30,11 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         }
         let how = match answer {
             Ok(Ok(_)) => continue,
-            Ok(Err(error)) => format!("ends the turn with {}", error.describe()),
+            Ok(Err(error)) => format!("ends the turn with {error}"),
             Err(trouble @ CheckFailure::NotExercised(_)) => return Err(trouble),
             Err(trouble) => trouble.into_text(),
         };
-        return Err(CheckFailure::Fail(format!("{how} after the action `{action}`")));
+        return fail(format!("{how} after the action `{action}`"));
     }
     Ok(())
 }

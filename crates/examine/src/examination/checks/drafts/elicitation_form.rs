@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
 use crate::examination::ask::form_problem;
 
 pub(super) static CHECK: Check = Check {
@@ -25,7 +25,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.open_session().await?;
     let asked = agent.asks(&session.id, "Ask me which color to use.").await?;
     match asked.iter().find_map(form_problem) {
-        Some(problem) => Err(CheckFailure::Fail(format!("sends `elicitation/create` {problem}"))),
+        Some(problem) => fail(format!("sends `elicitation/create` {problem}")),
         None => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, not_exercised};
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/elicitation-unsupported",
@@ -22,13 +22,13 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.open_session().await?;
     let answer = agent.possible_turn(&session.id, "Ask me which shape to use.").await;
     if agent.client.asked().any(|method| method == "elicitation/create") {
-        return Err(CheckFailure::Fail("sends `elicitation/create`, which the client has not advertised".to_owned()));
+        return fail("sends `elicitation/create`, which the client has not advertised");
     }
     match answer {
         Ok(Ok(_)) => Ok(()),
         // Without a model, the turn says nothing about questions.
-        Ok(Err(error)) => Err(CheckFailure::NotExercised(format!("the agent ends the turn with {}", error.describe()))),
+        Ok(Err(error)) => not_exercised(format!("the agent ends the turn with {error}")),
         Err(trouble) if agent.access.model.is_some() => Err(trouble),
-        Err(trouble) => Err(CheckFailure::NotExercised(format!("the agent {}", trouble.into_text()))),
+        Err(trouble) => not_exercised(format!("the agent {}", trouble.into_text())),
     }
 }

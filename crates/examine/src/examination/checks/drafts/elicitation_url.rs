@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, quote};
 use crate::examination::client::ClientOffer;
 
 pub(super) static CHECK: Check = Check {
@@ -29,15 +29,15 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.open_session().await?;
     let asked = agent.asks(&session.id, "Ask me to open a link.").await?;
     if let Some(problem) = asked.iter().find_map(problem) {
-        return Err(CheckFailure::Fail(format!("sends `elicitation/create` {problem}")));
+        return fail(format!("sends `elicitation/create` {problem}"));
     }
     let completed = agent.client.notes.iter().filter(|note| note.method == "elicitation/complete");
     let is_known = |id: &Value| id.is_string() && asked.iter().any(|params| params["elicitationId"] == *id);
     match completed.map(|note| &note.params["elicitationId"]).find(|id| !is_known(id)) {
-        Some(id) => Err(CheckFailure::Fail(format!(
+        Some(id) => fail(format!(
             "sends `elicitation/complete` with the id {}, which it has not used before",
             quote(&id.to_string())
-        ))),
+        )),
         None => Ok(()),
     }
 }

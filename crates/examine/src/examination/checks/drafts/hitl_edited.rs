@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, needs, not_exercised, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/hitl-edited",
@@ -40,20 +40,13 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     }));
     let answer = agent.possible_turn(&session.id, PROMPT).await?;
     let written: Vec<&str> = agent.written("acp-registry-edited.txt").collect();
-    if written.is_empty() {
-        return Err(CheckFailure::NotExercised("the agent writes no file through the client".to_owned()));
-    }
+    needs(!written.is_empty(), "the agent writes no file through the client")?;
     if let Err(error) = answer {
-        return Err(CheckFailure::Fail(format!(
-            "ends the turn with {} after the user has edited a file",
-            error.describe()
-        )));
+        return fail(format!("ends the turn with {error} after the user has edited a file"));
     }
     match written.get(1) {
-        None => Err(CheckFailure::NotExercised("the agent writes only once in the turn of this check".to_owned())),
+        None => not_exercised("the agent writes only once in the turn of this check"),
         Some(second) if second.contains("uno") => Ok(()),
-        Some(second) => {
-            Err(CheckFailure::Fail(format!("writes {} after the user has changed `one` to `uno`", quote(second))))
-        }
+        Some(second) => fail(format!("writes {} after the user has changed `one` to `uno`", quote(second))),
     }
 }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, ensure, fail, needs};
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/hitl-rejected",
@@ -31,18 +31,10 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.open_session().await?;
     agent.client.drafts.review = Some(json!({ "action": "reject", "feedback": "Leave it." }));
     let answer = agent.possible_turn(&session.id, PROMPT).await?;
-    if agent.written(NAME).next().is_none() {
-        return Err(CheckFailure::NotExercised("the agent writes no file through the client".to_owned()));
-    }
+    needs(agent.written(NAME).next().is_some(), "the agent writes no file through the client")?;
     if let Err(error) = answer {
-        return Err(CheckFailure::Fail(format!(
-            "ends the turn with {} after the user has rejected a file",
-            error.describe()
-        )));
+        return fail(format!("ends the turn with {error} after the user has rejected a file"));
     }
     let file = agent.work().join(NAME);
-    if file.symlink_metadata().is_ok() {
-        return Err(CheckFailure::Fail("writes a file by itself that the user has rejected".to_owned()));
-    }
-    Ok(())
+    ensure(file.symlink_metadata().is_err(), "writes a file by itself that the user has rejected")
 }

@@ -1,6 +1,6 @@
 use std::future::ready;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, ensure, fail, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/inject-capability",
@@ -23,18 +23,13 @@ fn run(agent: &StartedAgent) -> Result<(), CheckFailure> {
         return agent.needs("/session/inject");
     };
     let Some(modes) = inject["modes"].as_array() else {
-        return Err(CheckFailure::Fail("advertises `session/inject` without a list of `modes`".to_owned()));
+        return fail("advertises `session/inject` without a list of `modes`");
     };
-    if modes.is_empty() {
-        return Err(CheckFailure::Fail("advertises `session/inject` with an empty list of `modes`".to_owned()));
-    }
+    ensure(!modes.is_empty(), "advertises `session/inject` with an empty list of `modes`")?;
     // Names of extensions begin with an underscore.
     let is_known = |mode: &str| matches!(mode, "queue" | "steer") || mode.starts_with('_');
     match modes.iter().find(|mode| !mode.as_str().is_some_and(is_known)) {
-        Some(mode) => Err(CheckFailure::Fail(format!(
-            "advertises the unknown mode {} of `session/inject`",
-            quote(&mode.to_string())
-        ))),
+        Some(mode) => fail(format!("advertises the unknown mode {} of `session/inject`", quote(&mode.to_string()))),
         None => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, PRECONDITION, Run, Setup, StartedAgent, error_of_code};
+use super::{Check, CheckFailure, Force, PRECONDITION, Run, Setup, StartedAgent, error_of_code, not_exercised};
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/inject-delivered",
@@ -41,7 +41,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let message = agent.queued(&session, "Then say `delivered`.").await?;
     agent.allow().await;
     if agent.until(|agent| agent.delivery(&session, &message).is_some()).await.is_err() {
-        return Err(CheckFailure::NotExercised("the agent does not deliver the message of this check".to_owned()));
+        return not_exercised("the agent does not deliver the message of this check");
     }
     let params = json!({ "sessionId": session, "messageId": message });
     let answer = agent.ask("session/revoke_inject", &params).await?;

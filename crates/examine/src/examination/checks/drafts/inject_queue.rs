@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, WATCHED, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, WATCHED, ensure, fail, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/inject-queue",
@@ -37,26 +37,18 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.hold_turn("queue").await?.session;
     let first = agent.injected(&session, "queue", TEXTS[0]).await?;
     let second = agent.injected(&session, "queue", TEXTS[1]).await?;
-    if first == second {
-        return Err(CheckFailure::Fail(format!("gives two messages the same id {}", quote(&first))));
-    }
+    ensure(first != second, format!("gives two messages the same id {}", quote(&first)))?;
     agent.read_for(WATCHED).await;
-    if agent.delivery(&session, &first).is_some() {
-        return Err(CheckFailure::Fail("delivers a queued message before the turn has ended".to_owned()));
-    }
+    ensure(agent.delivery(&session, &first).is_none(), "delivers a queued message before the turn has ended")?;
     agent.allow().await;
     agent.until_delivered(&session, &first, "after the turn").await?;
     agent.until_delivered(&session, &second, "after the turn").await?;
     let place = |id: &str| agent.delivery(&session, id).unwrap_or_default();
     let ((first, said), (second, _)) = (place(&first), place(&second));
-    if said != TEXTS[0] {
-        return Err(CheckFailure::Fail(format!("delivers {} instead of the queued message", quote(said))));
-    }
-    if first > second {
-        return Err(CheckFailure::Fail("delivers the second of two queued messages first".to_owned()));
-    }
+    ensure(said == TEXTS[0], format!("delivers {} instead of the queued message", quote(said)))?;
+    ensure(first <= second, "delivers the second of two queued messages first")?;
     match agent.idle_at(&session) {
         Some(idle) if idle < first => Ok(()),
-        _ => Err(CheckFailure::Fail("delivers a queued message before the turn has ended".to_owned())),
+        _ => fail("delivers a queued message before the turn has ended"),
     }
 }

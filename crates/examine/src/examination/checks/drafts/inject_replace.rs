@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, PRECONDITION, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, PRECONDITION, Run, Setup, StartedAgent, fail, quote};
 use crate::examination::unended::text;
 
 pub(super) static CHECK: Check = Check {
@@ -47,19 +47,17 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     match answer {
         Err(error) if !can_replace && matches!(error.code, Some(-32_601 | PRECONDITION)) => return Ok(()),
         Err(error) => {
-            return Err(CheckFailure::Fail(format!("answers the replacement of a message with {}", error.describe())));
+            return fail(format!("answers the replacement of a message with {error}"));
         }
         Ok(_) if !can_replace => {
-            return Err(CheckFailure::Fail("replaces a message, which it does not advertise".to_owned()));
+            return fail("replaces a message, which it does not advertise");
         }
         Ok(_) => {}
     }
     agent.allow().await;
     agent.until_delivered(&session, &message, "after its replacement").await?;
     match agent.delivery(&session, &message) {
-        Some((_, said)) if said != AFTER => {
-            Err(CheckFailure::Fail(format!("delivers {} instead of the new content", quote(said))))
-        }
+        Some((_, said)) if said != AFTER => fail(format!("delivers {} instead of the new content", quote(said))),
         _ => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, WATCHED};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, WATCHED, ensure, fail};
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/inject-revoke",
@@ -40,17 +40,11 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let message = agent.queued(&session, "Then say `revoked`.").await?;
     let params = json!({ "sessionId": session, "messageId": message });
     if let Err(error) = agent.ask("session/revoke_inject", &params).await? {
-        return Err(CheckFailure::Fail(format!(
-            "answers the revocation of a pending message with {}",
-            error.describe()
-        )));
+        return fail(format!("answers the revocation of a pending message with {error}"));
     }
     agent.allow().await;
     // A silent agent is noticed by other checks.
     let _ = agent.until(|agent| agent.is_idle(&session)).await;
     agent.read_for(WATCHED).await;
-    if agent.delivery(&session, &message).is_some() {
-        return Err(CheckFailure::Fail("delivers a message that was revoked".to_owned()));
-    }
-    Ok(())
+    ensure(agent.delivery(&session, &message).is_none(), "delivers a message that was revoked")
 }

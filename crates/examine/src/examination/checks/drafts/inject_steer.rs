@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, WATCHED};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, WATCHED, ensure, fail};
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/inject-steer",
@@ -36,16 +36,12 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.hold_turn("steer").await?.session;
     let message = agent.injected(&session, "steer", "Use the file `b` instead.").await?;
     agent.read_for(WATCHED).await;
-    if agent.delivery(&session, &message).is_some() {
-        return Err(CheckFailure::Fail("delivers a steering message while a permission is open".to_owned()));
-    }
+    ensure(agent.delivery(&session, &message).is_none(), "delivers a steering message while a permission is open")?;
     agent.allow().await;
     agent.until_delivered(&session, &message, "after the decision on a permission").await?;
     let delivered = agent.delivery(&session, &message).map_or(0, |(at, _)| at);
     match agent.idle_at(&session) {
-        Some(idle) if idle < delivered => {
-            Err(CheckFailure::Fail("delivers a steering message only after the turn".to_owned()))
-        }
+        Some(idle) if idle < delivered => fail("delivers a steering message only after the turn"),
         _ => Ok(()),
     }
 }

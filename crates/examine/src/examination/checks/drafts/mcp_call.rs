@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, ensure, fail, not_exercised, quote};
 use crate::examination::client::AgentCall;
 use crate::examination::drafts::TOOL;
 
@@ -33,18 +33,12 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let calls = agent.calls_to_server("server-call").await?;
     let is_call = |call: &&AgentCall| call.method == "mcp/message" && call.params["method"] == "tools/call";
     let Some(call) = calls.iter().find(is_call) else {
-        return Err(CheckFailure::NotExercised("the agent calls no tool in the turn of this check".to_owned()));
+        return not_exercised("the agent calls no tool in the turn of this check");
     };
     let (connection, name) = (&call.params["connectionId"], &call.params["params"]["name"]);
     if !agent.client.drafts.is_connected(connection) {
         let id = quote(&connection.to_string());
-        return Err(CheckFailure::Fail(format!("calls a tool with the id {id}, which is not that of a connection")));
+        return fail(format!("calls a tool with the id {id}, which is not that of a connection"));
     }
-    if name != TOOL {
-        return Err(CheckFailure::Fail(format!(
-            "calls the tool {}, which the server does not have",
-            quote(&name.to_string())
-        )));
-    }
-    Ok(())
+    ensure(name == TOOL, format!("calls the tool {}, which the server does not have", quote(&name.to_string())))
 }

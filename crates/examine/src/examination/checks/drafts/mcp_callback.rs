@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, not_exercised};
 use crate::examination::drafts::connection;
 
 pub(super) static CHECK: Check = Check {
@@ -23,16 +23,12 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let calls = agent.calls_to_server("server-callback").await?;
     let is_closed = calls.iter().any(|call| call.method == "mcp/disconnect");
     if is_closed || !agent.client.drafts.is_connected(&connection(1).into()) {
-        return Err(CheckFailure::NotExercised(
-            "the agent has not opened, or has closed the connection to the server".to_owned(),
-        ));
+        return not_exercised("the agent has not opened, or has closed the connection to the server");
     }
     let params = json!({ "connectionId": connection(1), "method": "ping" });
     match agent.ask("mcp/message", &params).await? {
         Ok(result) if result.is_object() => Ok(()),
-        Ok(_) => {
-            Err(CheckFailure::Fail("answers `ping` of the MCP server with a result that is not an object".to_owned()))
-        }
-        Err(error) => Err(CheckFailure::Fail(format!("answers `ping` of the MCP server with {}", error.describe()))),
+        Ok(_) => fail("answers `ping` of the MCP server with a result that is not an object"),
+        Err(error) => fail(format!("answers `ping` of the MCP server with {error}")),
     }
 }

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/mcp-connect",
@@ -30,18 +30,18 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         calls.iter().find(|call| call.method == "mcp/connect" && call.params["acpId"] != "server-connect")
     {
         let id = quote(&call.params["acpId"].to_string());
-        return Err(CheckFailure::Fail(format!("sends `mcp/connect` with the id {id} instead of that of the server")));
+        return fail(format!("sends `mcp/connect` with the id {id} instead of that of the server"));
     }
     let messages: Vec<_> = calls.iter().filter(|call| call.method == "mcp/message").collect();
     if messages.iter().any(|call| !call.params["method"].is_string()) {
-        return Err(CheckFailure::Fail("sends `mcp/message` without the `method` of the inner message".to_owned()));
+        return fail("sends `mcp/message` without the `method` of the inner message");
     }
     // Calls of tools are judged by a check of their own.
     let first = messages.iter().find(|call| call.params["method"] != "tools/call");
     match first {
         Some(call) if !agent.client.drafts.is_connected(&call.params["connectionId"]) => {
             let id = quote(&call.params["connectionId"].to_string());
-            Err(CheckFailure::Fail(format!("sends `mcp/message` with the id {id}, which is not that of a connection")))
+            fail(format!("sends `mcp/message` with the id {id}, which is not that of a connection"))
         }
         _ => Ok(()),
     }

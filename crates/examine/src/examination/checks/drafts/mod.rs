@@ -42,7 +42,7 @@ use acp_registry_plan::text::quote;
 
 use crate::examination::agent::{StartedAgent, error_of_code};
 use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::CheckFailure;
+use crate::examination::failure::{CheckFailure, ensure, fail, needs, not_exercised};
 use crate::examination::unended::{PRECONDITION, WATCHED};
 
 /// All checks of the level, sorted by id.

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
 use crate::examination::nes::suggest_params;
 
 pub(super) static CHECK: Check = Check {
@@ -29,18 +29,16 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let suggests = agent.suggest(&open, uri).await.is_ok();
     match agent.ask("nes/close", &json!({ "sessionId": closed })).await? {
         Ok(result) if result.is_object() => {}
-        Ok(_) => return Err(CheckFailure::Fail("answers `nes/close` with a result that is not an object".to_owned())),
-        Err(error) => return Err(CheckFailure::Fail(format!("answers `nes/close` with {}", error.describe()))),
+        Ok(_) => return fail("answers `nes/close` with a result that is not an object"),
+        Err(error) => return fail(format!("answers `nes/close` with {error}")),
     }
     let suggest = suggest_params(&closed, "file:///acp-registry/closed.txt");
     let answer = agent.ask("nes/suggest", &suggest).await?;
     if answer.is_ok_and(|result| result["suggestions"].as_array().is_some_and(|list| !list.is_empty())) {
-        return Err(CheckFailure::Fail("suggests an edit in a session that was closed".to_owned()));
+        return fail("suggests an edit in a session that was closed");
     }
     match agent.suggest(&open, uri).await {
-        Err(CheckFailure::Fail(text)) if suggests => {
-            Err(CheckFailure::Fail(format!("{text}, after another session was closed")))
-        }
+        Err(CheckFailure::Fail(text)) if suggests => fail(format!("{text}, after another session was closed")),
         _ => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
 use crate::examination::nes::{DOCUMENT, positions};
 
 pub(super) static CHECK: Check = Check {
@@ -37,15 +37,13 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.event("didClose", &json!({ "sessionId": session, "uri": URI })).await;
     agent.is_alive("document events").await?;
     if let Some(answer) = agent.nameless_answer() {
-        let how = answer.err().map_or_else(|| "a result".to_owned(), |error| error.describe());
-        return Err(CheckFailure::Fail(format!("answers a document event with {how}")));
+        let how = answer.err().map_or_else(|| "a result".to_owned(), |error| error.to_string());
+        return fail(format!("answers a document event with {how}"));
     }
     // One line is left, and the empty one after it.
     let is_outside = |(line, character): &(u64, u64)| *line > 1 || (*line == 1 && *character > 0);
     match positions(&suggestions, URI).find(is_outside).filter(|_| is_applied) {
-        Some((line, _)) => {
-            Err(CheckFailure::Fail(format!("suggests an edit of line {line} after that line was removed")))
-        }
+        Some((line, _)) => fail(format!("suggests an edit of line {line} after that line was removed")),
         None => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/nes-feedback",
@@ -35,10 +35,8 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     }
     agent.is_alive("`nes/accept` and `nes/reject`").await?;
     match agent.nameless_answer() {
-        Some(Err(error)) => {
-            Err(CheckFailure::Fail(format!("answers `nes/accept` or `nes/reject` with {}", error.describe())))
-        }
-        Some(Ok(_)) => Err(CheckFailure::Fail("answers `nes/accept` or `nes/reject`".to_owned())),
+        Some(Err(error)) => fail(format!("answers `nes/accept` or `nes/reject` with {error}")),
+        Some(Ok(_)) => fail("answers `nes/accept` or `nes/reject`"),
         None => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/nes-kinds",
@@ -31,7 +31,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     match kinds.into_iter().find(|kind| !KINDS.contains(kind)) {
         Some(kind) => {
             let kind = quote(kind);
-            Err(CheckFailure::Fail(format!("suggests the kind {kind}, which the client has not advertised")))
+            fail(format!("suggests the kind {kind}, which the client has not advertised"))
         }
         None => Ok(()),
     }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, quote};
 use crate::examination::nes::{positions, width};
 
 pub(super) static CHECK: Check = Check {
@@ -29,7 +29,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let encoding = agent.encoding().to_owned();
     if !ENCODINGS.contains(&encoding.as_str()) {
         let encoding = quote(&encoding);
-        return Err(CheckFailure::Fail(format!("selects the encoding {encoding}, which the client has not offered")));
+        return fail(format!("selects the encoding {encoding}, which the client has not offered"));
     }
     let session = agent.start_nes(&json!({})).await?;
     agent.open_document(&session, URI).await;
@@ -40,10 +40,10 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         *line > 2 || *character > end || character % width != 0
     };
     match positions(&suggestions, URI).find(is_wrong) {
-        Some((line, character)) => Err(CheckFailure::Fail(format!(
+        Some((line, character)) => fail(format!(
             "suggests an edit at line {line}, character {character}, which is inside a character or outside of the \
              document in `{encoding}`"
-        ))),
+        )),
         None => Ok(()),
     }
 }

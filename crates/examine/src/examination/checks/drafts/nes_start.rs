@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, not_exercised, quote};
 use crate::examination::agent::needs_sign_in;
 
 pub(super) static CHECK: Check = Check {
@@ -27,18 +27,15 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         match agent.ask("nes/start", &params).await? {
             Ok(result) => match result["sessionId"].as_str().filter(|id| !id.is_empty()) {
                 Some(id) => ids.push(id.to_owned()),
-                None => return Err(CheckFailure::Fail("answers `nes/start` without a `sessionId`".to_owned())),
+                None => return fail("answers `nes/start` without a `sessionId`"),
             },
-            Err(error) if error.is_about_sign_in() => return Err(CheckFailure::NotExercised(needs_sign_in(&error))),
-            Err(error) => return Err(CheckFailure::Fail(format!("answers `nes/start` with {}", error.describe()))),
+            Err(error) if error.is_about_sign_in() => return not_exercised(needs_sign_in(&error)),
+            Err(error) => return fail(format!("answers `nes/start` with {error}")),
         }
     }
     if ids[0] == ids[1] {
         let first = &ids[0];
-        return Err(CheckFailure::Fail(format!(
-            "starts two sessions for suggestions with the same id {}",
-            quote(first)
-        )));
+        return fail(format!("starts two sessions for suggestions with the same id {}", quote(first)));
     }
     Ok(())
 }

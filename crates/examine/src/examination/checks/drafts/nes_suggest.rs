@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, quote};
 use crate::examination::nes::problem;
 
 pub(super) static CHECK: Check = Check {
@@ -29,14 +29,14 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let mut suggestions = agent.suggest(&session, URI).await?;
     suggestions.extend(agent.suggest(&session, URI).await?);
     if let Some(problem) = suggestions.iter().find_map(problem) {
-        return Err(CheckFailure::Fail(format!("sends a suggestion {problem}")));
+        return fail(format!("sends a suggestion {problem}"));
     }
     let mut ids = BTreeSet::new();
     let is_new = |suggestion: &&Value| !ids.insert(suggestion["id"].to_string());
     match suggestions.iter().find(is_new) {
         Some(twice) => {
             let id = quote(twice["id"].as_str().unwrap_or_default());
-            Err(CheckFailure::Fail(format!("sends two suggestions with the id {id}")))
+            fail(format!("sends two suggestions with the id {id}"))
         }
         None => Ok(()),
     }

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/steering",
@@ -24,9 +24,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         "promptRequired" => Ok(()),
         outcome => {
             let outcome = quote(outcome);
-            Err(CheckFailure::Fail(format!(
-                "answers `_session/steering` without a running turn with the outcome {outcome}"
-            )))
+            fail(format!("answers `_session/steering` without a running turn with the outcome {outcome}"))
         }
     }
 }

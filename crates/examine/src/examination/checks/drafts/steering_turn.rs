@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, quote};
 use crate::examination::agent::silent;
 
 pub(super) static CHECK: Check = Check {
@@ -33,9 +33,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let ended = agent.end_of_turn(&held.prompt).await;
     if outcome != "injected" {
         let outcome = quote(&outcome);
-        return Err(CheckFailure::Fail(format!(
-            "answers `_session/steering` during a turn with the outcome {outcome}"
-        )));
+        return fail(format!("answers `_session/steering` during a turn with the outcome {outcome}"));
     }
     ended.map(|_| ()).map_err(|silence| silent(silence, "session/prompt"))
 }

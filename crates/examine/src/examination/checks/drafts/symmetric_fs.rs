@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, not_exercised, quote};
 use crate::examination::client::ClientOffer;
 
 pub(super) static CHECK: Check = Check {
@@ -36,15 +36,13 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let _ = agent.possible_turn(&session.id, PROMPT).await?;
     let place = |method: &str| agent.client.asked().position(|asked| asked == method);
     match (place("fs/write_text_file"), place("fs/read_text_file")) {
-        (None, _) => Err(CheckFailure::NotExercised("the agent writes no file through the client".to_owned())),
+        (None, _) => not_exercised("the agent writes no file through the client"),
         (Some(written), Some(read)) if read < written => {
             match agent.written(NAME).find(|text| !text.contains("editor")) {
-                Some(text) => {
-                    Err(CheckFailure::Fail(format!("reads through the client, but then writes {}", quote(text))))
-                }
+                Some(text) => fail(format!("reads through the client, but then writes {}", quote(text))),
                 None => Ok(()),
             }
         }
-        _ => Err(CheckFailure::Fail("writes a file through the client without having read it there".to_owned())),
+        _ => fail("writes a file through the client without having read it there"),
     }
 }

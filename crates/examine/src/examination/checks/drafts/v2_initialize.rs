@@ -1,6 +1,6 @@
 use std::future::ready;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, ensure, fail};
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/v2-initialize",
@@ -29,12 +29,8 @@ fn run(agent: &StartedAgent) -> Result<(), CheckFailure> {
     agent.needs_version_2()?;
     let result = agent.result();
     let has_info = ["name", "version"].iter().all(|name| result["info"][name].is_string());
-    if !has_info {
-        return Err(CheckFailure::Fail("answers version 2 without an `info` with a `name` and a `version`".to_owned()));
-    }
-    if !result["capabilities"].is_object() {
-        return Err(CheckFailure::Fail("answers version 2 without `capabilities`".to_owned()));
-    }
+    ensure(has_info, "answers version 2 without an `info` with a `name` and a `version`")?;
+    ensure(result["capabilities"].is_object(), "answers version 2 without `capabilities`")?;
     let is_wrong = |pointer: &&&str| {
         let marker = result["capabilities"].pointer(pointer);
         marker.is_some_and(|marker| !marker.is_object() && !marker.is_null())
@@ -42,7 +38,7 @@ fn run(agent: &StartedAgent) -> Result<(), CheckFailure> {
     match MARKERS.iter().find(is_wrong) {
         Some(pointer) => {
             let name = pointer.trim_start_matches('/').replace('/', ".");
-            Err(CheckFailure::Fail(format!("advertises `{name}` in version 2 with a value that is not an object")))
+            fail(format!("advertises `{name}` in version 2 with a value that is not an object"))
         }
         None => Ok(()),
     }

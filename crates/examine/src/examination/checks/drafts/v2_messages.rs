@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run};
+use super::{Check, CheckFailure, Force, Run, fail, not_exercised};
 use crate::examination::messages::OutputViolations;
 
 pub(super) static CHECK: Check = Check {
@@ -26,8 +26,8 @@ agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION
 
 fn run(heard: &OutputViolations) -> Result<(), CheckFailure> {
     match heard.invalid_drafts.text() {
-        Some(text) => Err(CheckFailure::Fail(format!("writes an invalid message of version 2: {text}"))),
+        Some(text) => fail(format!("writes an invalid message of version 2: {text}")),
         None if heard.has_drafts => Ok(()),
-        None => Err(CheckFailure::NotExercised("the agent does not offer version 2".to_owned())),
+        None => not_exercised("the agent does not offer version 2"),
     }
 }

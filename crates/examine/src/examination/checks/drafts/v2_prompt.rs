@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, not_exercised};
 use crate::examination::client::SessionUpdate;
 
 pub(super) static CHECK: Check = Check {
@@ -29,14 +29,14 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.open_session().await?.id;
     let own = match agent.prompt_2(&session, "Say hello.").await? {
         Ok(result) if result.get("stopReason").is_some() => {
-            return Err(CheckFailure::Fail("answers a prompt of version 2 with a `stopReason`".to_owned()));
+            return fail("answers a prompt of version 2 with a `stopReason`");
         }
         Ok(result) => match result["messageId"].as_str() {
             Some(id) => id.to_owned(),
-            None => return Err(CheckFailure::Fail("answers a prompt of version 2 without a `messageId`".to_owned())),
+            None => return fail("answers a prompt of version 2 without a `messageId`"),
         },
         Err(error) => {
-            return Err(CheckFailure::NotExercised(format!("the agent answers a prompt with {}", error.describe())));
+            return not_exercised(format!("the agent answers a prompt with {error}"));
         }
     };
     let ended = agent.until(|agent| agent.is_idle(&session)).await;
@@ -45,20 +45,16 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         ["user_message", "user_message_chunk"].contains(&update.kind()) && update.body["messageId"] == own.as_str()
     };
     if !has(&is_message) {
-        return Err(CheckFailure::Fail(
-            "sends no `user_message` with the `messageId` that it has answered for a prompt of version 2".to_owned(),
-        ));
+        return fail("sends no `user_message` with the `messageId` that it has answered for a prompt of version 2");
     }
     if !has(&|update| update.kind() == "state_update" && update.body["state"] == "running") {
-        return Err(CheckFailure::Fail("reports no state `running` for a prompt of version 2".to_owned()));
+        return fail("reports no state `running` for a prompt of version 2");
     }
     let has_said = has(&|update| update.kind().starts_with("agent_message"));
     match ended {
         Ok(()) => Ok(()),
         // Without a model, an agent may try again for minutes.
-        Err(_) if !has_said => {
-            Err(CheckFailure::NotExercised("the agent does not end the turn, and says nothing".to_owned()))
-        }
+        Err(_) if !has_said => not_exercised("the agent does not end the turn, and says nothing"),
         Err(_) => Err(CheckFailure::Silent("reports no state `idle` at the end of a turn".to_owned())),
     }
 }

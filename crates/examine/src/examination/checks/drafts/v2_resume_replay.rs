@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, needs, not_exercised};
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/v2-resume-replay",
@@ -24,17 +24,15 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs_turns()?;
     let session = agent.open_session().await?.id;
     if let Err(error) = agent.prompt_2(&session, "Say hello again.").await? {
-        return Err(CheckFailure::NotExercised(format!("the agent answers a prompt with {}", error.describe())));
+        return not_exercised(format!("the agent answers a prompt with {error}"));
     }
-    if agent.until(|agent| agent.is_idle(&session)).await.is_err() {
-        return Err(CheckFailure::NotExercised("the agent does not end the turn".to_owned()));
-    }
+    needs(agent.until(|agent| agent.is_idle(&session)).await.is_ok(), "the agent does not end the turn")?;
     let plain = replayed(agent, &session, false).await?;
     let whole = replayed(agent, &session, true).await?;
     match (whole, plain) {
-        (0, _) => Err(CheckFailure::Fail("replays no message for `replayFrom` of the type `start`".to_owned())),
+        (0, _) => fail("replays no message for `replayFrom` of the type `start`"),
         (_, 0) => Ok(()),
-        _ => Err(CheckFailure::Fail("replays messages without `replayFrom`".to_owned())),
+        _ => fail("replays messages without `replayFrom`"),
     }
 }
 
@@ -42,7 +40,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
 async fn replayed(agent: &mut StartedAgent, session: &str, is_whole: bool) -> Result<usize, CheckFailure> {
     let close = json!({ "sessionId": session });
     if let Err(error) = agent.ask("session/close", &close).await? {
-        return Err(CheckFailure::NotExercised(format!("the agent answers `session/close` with {}", error.describe())));
+        return not_exercised(format!("the agent answers `session/close` with {error}"));
     }
     agent.client.updates.clear();
     let mut params = agent.session_params();
@@ -51,10 +49,7 @@ async fn replayed(agent: &mut StartedAgent, session: &str, is_whole: bool) -> Re
         params["replayFrom"] = json!({ "type": "start" });
     }
     if let Err(error) = agent.ask_within("session/resume", &params, agent.turn_limit()).await? {
-        return Err(CheckFailure::NotExercised(format!(
-            "the agent answers `session/resume` with {}",
-            error.describe()
-        )));
+        return not_exercised(format!("the agent answers `session/resume` with {error}"));
     }
     let is_message = |kind: &str| kind.starts_with("user_message") || kind.starts_with("agent_message");
     Ok(agent.client.session_updates(session).filter(|update| is_message(update.kind())).count())

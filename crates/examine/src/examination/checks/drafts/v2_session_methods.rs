@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
 use crate::examination::access::METHOD_NOT_FOUND;
 
 pub(super) static CHECK: Check = Check {
@@ -30,7 +30,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         if let Err(error) = agent.ask_within(method, &params, agent.turn_limit()).await?
             && error.code == Some(METHOD_NOT_FOUND)
         {
-            return Err(CheckFailure::Fail(format!("answers `{method}` in version 2 with {}", error.describe())));
+            return fail(format!("answers `{method}` in version 2 with {error}"));
         }
     }
     Ok(())

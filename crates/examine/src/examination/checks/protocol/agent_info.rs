@@ -1,6 +1,6 @@
 use std::future::ready;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/agent-info",
@@ -20,9 +20,9 @@ agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":
 fn run(agent: &StartedAgent) -> Result<(), CheckFailure> {
     match agent.result().get("agentInfo") {
         Some(info) if ["name", "version"].iter().any(|name| info[*name] == "") => {
-            Err(CheckFailure::Fail("states an empty name or version".to_owned()))
+            fail("states an empty name or version")
         }
         Some(info) if info.is_object() => Ok(()),
-        _ => Err(CheckFailure::Fail("states neither its name nor its version".to_owned())),
+        _ => fail("states neither its name nor its version"),
     }
 }

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, not_exercised};
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/auth-required",
@@ -18,14 +18,9 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication r
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let params = agent.session_params();
     match agent.ask("session/new", &params).await? {
-        Ok(_) => Err(CheckFailure::NotExercised("the agent opens a session without a sign-in".to_owned())),
+        Ok(_) => not_exercised("the agent opens a session without a sign-in"),
         Err(error) if error.asks_for_sign_in() => Ok(()),
-        Err(error) if error.is_about_sign_in() => {
-            Err(CheckFailure::Fail(format!("requests authentication with {}", error.describe())))
-        }
-        Err(error) => Err(CheckFailure::NotExercised(format!(
-            "the agent refuses a session for another reason: {}",
-            error.describe()
-        ))),
+        Err(error) if error.is_about_sign_in() => fail(format!("requests authentication with {error}")),
+        Err(error) => not_exercised(format!("the agent refuses a session for another reason: {error}")),
     }
 }

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/before-initialize",
@@ -20,7 +20,7 @@ agent {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"initialize comes
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let params = agent.session_params();
     match agent.ask("session/new", &params).await? {
-        Ok(_) => Err(CheckFailure::Fail("opens a session before `initialize`".to_owned())),
+        Ok(_) => fail("opens a session before `initialize`"),
         Err(_) => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, NO_SESSION, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, NO_SESSION, Run, Setup, StartedAgent, fail};
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/cancel-unknown-session",
@@ -22,7 +22,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.notify("session/cancel", &json!({ "sessionId": NO_SESSION })).await;
     agent.is_alive("`session/cancel` for an unknown session").await?;
     match agent.nameless_answer() {
-        Some(_) => Err(CheckFailure::Fail("answers `session/cancel`, which is a notification".to_owned())),
+        Some(_) => fail("answers `session/cancel`, which is a notification"),
         None => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 use std::future::ready;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/client-capabilities",
@@ -20,6 +20,6 @@ agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":
 fn run(agent: &StartedAgent) -> Result<(), CheckFailure> {
     match &agent.initialized {
         Ok(_) => Ok(()),
-        Err(text) => Err(CheckFailure::Fail(format!("{text} if the client has no capabilities"))),
+        Err(text) => fail(format!("{text} if the client has no capabilities")),
     }
 }

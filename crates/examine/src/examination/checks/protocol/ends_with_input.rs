@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/ends-with-input",
@@ -18,6 +18,6 @@ pub(super) static CHECK: Check = Check {
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     match agent.close_input(Duration::from_secs(5)).await {
         Some(_) => Ok(()),
-        None => Err(CheckFailure::Fail("still runs 5 s after its stdin was closed".to_owned())),
+        None => fail("still runs 5 s after its stdin was closed"),
     }
 }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, PING, Run, Setup, StartedAgent, quote, silent};
+use super::{Check, CheckFailure, Force, PING, Run, Setup, StartedAgent, fail, quote, silent};
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/ids",
@@ -31,10 +31,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         let shown = quote(&id.to_string());
         // A response with another id belongs to no earlier request, because all of those are answered.
         if let Some(other) = agent.other_ids().next() {
-            return Err(CheckFailure::Fail(format!(
-                "answers the id {shown} with the id {}",
-                quote(&other.to_string())
-            )));
+            return fail(format!("answers the id {shown} with the id {}", quote(&other.to_string())));
         }
         return Err(match silent(silence, PING) {
             CheckFailure::Silent(text) => CheckFailure::Silent(format!("{text} with the id {shown}")),

@@ -1,6 +1,6 @@
 use std::future::ready;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
 use crate::examination::schema;
 
 pub(super) static CHECK: Check = Check {
@@ -21,9 +21,7 @@ agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":
 
 fn run(agent: &StartedAgent) -> Result<(), CheckFailure> {
     match schema::initialize(agent.result()) {
-        Some(problem) => Err(CheckFailure::Fail(format!(
-            "answers `initialize` with a result that does not match the schema: {problem}"
-        ))),
+        Some(problem) => fail(format!("answers `initialize` with a result that does not match the schema: {problem}")),
         None => Ok(()),
     }
 }

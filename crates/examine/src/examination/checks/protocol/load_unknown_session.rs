@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, NO_SESSION, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, NO_SESSION, Run, Setup, StartedAgent, not_exercised};
 use crate::examination::agent::refused;
 
 pub(super) static CHECK: Check = Check {
@@ -20,7 +20,7 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32002,"message":"Resource not fou
 
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     if agent.result().pointer("/agentCapabilities/loadSession") != Some(&json!(true)) {
-        return Err(CheckFailure::NotExercised("the agent does not advertise `loadSession`".to_owned()));
+        return not_exercised("the agent does not advertise `loadSession`");
     }
     let mut params = agent.session_params();
     params["sessionId"] = NO_SESSION.into();

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run};
+use super::{Check, CheckFailure, Force, Run, fail};
 use crate::examination::messages::OutputViolations;
 
 pub(super) static CHECK: Check = Check {
@@ -18,7 +18,7 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found
 
 fn run(heard: &OutputViolations) -> Result<(), CheckFailure> {
     match heard.invalid.text() {
-        Some(text) => Err(CheckFailure::Fail(format!("writes an invalid message: {text}"))),
+        Some(text) => fail(format!("writes an invalid message: {text}")),
         None => Ok(()),
     }
 }

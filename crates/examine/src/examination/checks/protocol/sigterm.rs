@@ -1,6 +1,7 @@
 use std::time::Duration;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
+use crate::examination::failure::needs;
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/sigterm",
@@ -15,11 +16,9 @@ pub(super) static CHECK: Check = Check {
 };
 
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
-    if !cfg!(unix) {
-        return Err(CheckFailure::NotExercised("this system has no signals".to_owned()));
-    }
+    needs(cfg!(unix), "this system has no signals")?;
     match agent.terminate(Duration::from_secs(5)).await {
         Some(_) => Ok(()),
-        None => Err(CheckFailure::Fail("still runs 5 s after SIGTERM".to_owned())),
+        None => fail("still runs 5 s after SIGTERM"),
     }
 }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, PING, Run, Setup, StartedAgent, quote, silent};
+use super::{Check, CheckFailure, Force, PING, Run, Setup, StartedAgent, fail, quote, silent};
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/split-line",
@@ -24,7 +24,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let Err(silence) = agent.answer(&id).await else { return Ok(()) };
     if let Some(other) = agent.other_ids().next() {
         let (sent, other) = (quote(&id.to_string()), quote(&other.to_string()));
-        return Err(CheckFailure::Fail(format!("answers the id {sent}, sent one byte at a time, with the id {other}")));
+        return fail(format!("answers the id {sent}, sent one byte at a time, with the id {other}"));
     }
     Err(match silent(silence, PING) {
         CheckFailure::Silent(_) => {

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run};
+use super::{Check, CheckFailure, Force, Run, fail};
 use crate::examination::messages::OutputViolations;
 
 pub(super) static CHECK: Check = Check {
@@ -19,7 +19,7 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found
 
 fn run(heard: &OutputViolations) -> Result<(), CheckFailure> {
     match heard.noise.text() {
-        Some(text) => Err(CheckFailure::Fail(format!("writes a line to stdout that is not a message: {text}"))),
+        Some(text) => fail(format!("writes a line to stdout that is not a message: {text}")),
         None => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, not_exercised, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/unadvertised-methods",
@@ -21,14 +21,14 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication r
 
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     if let Err(text) = &agent.initialized {
-        return Err(CheckFailure::NotExercised(format!("the agent {text} if the client has no capabilities")));
+        return not_exercised(format!("the agent {text} if the client has no capabilities"));
     }
     let params = agent.session_params();
     // Only the agent's requests before its response count, not whether it opens a session.
     let answer = agent.ask("session/new", &params).await;
     let has_capability = |method: &&str| !method.starts_with("fs/") && !method.starts_with("terminal/");
     if let Some(method) = agent.client.asked().find(|method| !has_capability(method)) {
-        return Err(CheckFailure::Fail(format!("calls {}, which the client has not advertised", quote(method))));
+        return fail(format!("calls {}, which the client has not advertised", quote(method)));
     }
     answer.map(|_| ())
 }

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, not_exercised};
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/unknown-auth-method",
@@ -19,10 +19,10 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params"}
 
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     if agent.result().get("authMethods").and_then(Value::as_array).is_none_or(Vec::is_empty) {
-        return Err(CheckFailure::NotExercised("the agent advertises no `authMethods`".to_owned()));
+        return not_exercised("the agent advertises no `authMethods`");
     }
     match agent.ask("authenticate", &json!({ "methodId": "acp-registry-no-such-method" })).await? {
-        Ok(_) => Err(CheckFailure::Fail("accepts a `methodId` that it has not advertised".to_owned())),
+        Ok(_) => fail("accepts a `methodId` that it has not advertised"),
         Err(_) => Ok(()),
     }
 }

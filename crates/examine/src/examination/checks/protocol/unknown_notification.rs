@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use crate::examination::failure::ensure;
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/unknown-notification",
@@ -22,9 +23,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     for method in ["_acp-registry/note", "$/acp-registry"] {
         agent.notify(method, &json!({})).await;
         agent.is_alive("an unknown notification").await?;
-        if agent.nameless_answer().is_some() {
-            return Err(CheckFailure::Fail("answers an unknown notification".to_owned()));
-        }
+        ensure(agent.nameless_answer().is_none(), "answers an unknown notification")?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 use acp_registry_protocol::handshake::initialize_params;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/version",
@@ -23,15 +23,13 @@ const VERSION: u16 = u16::MAX;
 
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     match agent.ask("initialize", &initialize_params(VERSION)).await? {
-        Err(error) => {
-            Err(CheckFailure::Fail(format!("answers version {VERSION} of the protocol with {}", error.describe())))
-        }
+        Err(error) => fail(format!("answers version {VERSION} of the protocol with {error}")),
         Ok(result) if result["protocolVersion"] == VERSION => {
-            Err(CheckFailure::Fail(format!("claims to support version {VERSION} of the protocol")))
+            fail(format!("claims to support version {VERSION} of the protocol"))
         }
         // Version 1 is what it has agreed on in the handshake.
         Ok(result) if result["protocolVersion"] == 0 => {
-            Err(CheckFailure::Fail(format!("answers version {VERSION} of the protocol with version 0")))
+            fail(format!("answers version {VERSION} of the protocol with version 0"))
         }
         Ok(_) => Ok(()),
     }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, error_of_code};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, error_of_code, not_exercised};
 use crate::examination::agent::needs_sign_in;
 use crate::examination::messages::RpcError;
 
@@ -27,11 +27,10 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         answer = agent.ask("session/prompt", &json!({ "sessionId": 7, "prompt": 7 })).await?;
     }
     match &answer {
-        Err(error) if error.asks_for_sign_in() => Err(CheckFailure::NotExercised(needs_sign_in(error))),
-        Err(error) if is_unknown(error) => Err(CheckFailure::NotExercised(format!(
-            "the agent knows neither `session/new` nor `session/prompt`: {}",
-            error.describe()
-        ))),
+        Err(error) if error.asks_for_sign_in() => not_exercised(needs_sign_in(error)),
+        Err(error) if is_unknown(error) => {
+            not_exercised(format!("the agent knows neither `session/new` nor `session/prompt`: {error}"))
+        }
         _ => error_of_code(&answer, -32_602, "parameters of the wrong type"),
     }
 }

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/additional-directories",
@@ -26,7 +26,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let mut params = agent.session_params();
     params["additionalDirectories"] = json!([project.to_string_lossy()]);
     let result = agent.new_session(&params).await?.map_err(|error| {
-        CheckFailure::Fail(format!("answers `session/new` with `additionalDirectories` with {}", error.describe()))
+        CheckFailure::Fail(format!("answers `session/new` with `additionalDirectories` with {error}"))
     })?;
     if !agent.advertises("/sessionCapabilities/list") {
         return Ok(());
@@ -41,5 +41,5 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     if reported.len() == 1 && is_project(&reported[0]) {
         return Ok(());
     }
-    Err(CheckFailure::Fail("lists other additional directories than those of the session".to_owned()))
+    fail("lists other additional directories than those of the session")
 }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/close",
@@ -24,7 +24,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     // Sessions with the same id are another violation.
     for (session, which) in two.into_iter().take(if first.id == second.id { 1 } else { 2 }) {
         if let Err(error) = agent.ask("session/close", &json!({ "sessionId": session.id })).await? {
-            return Err(CheckFailure::Fail(format!("answers `session/close` for {which} with {}", error.describe())));
+            return fail(format!("answers `session/close` for {which} with {error}"));
         }
     }
     Ok(())

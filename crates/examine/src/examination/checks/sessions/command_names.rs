@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, ensure, fail, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/command-names",
@@ -24,11 +24,9 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let mut seen = BTreeSet::new();
     for name in commands.as_array().into_iter().flatten().filter_map(|command| command["name"].as_str()) {
         if name.is_empty() || name.starts_with('/') {
-            return Err(CheckFailure::Fail(format!("sends a command with the name {}", quote(name))));
+            return fail(format!("sends a command with the name {}", quote(name)));
         }
-        if !seen.insert(name) {
-            return Err(CheckFailure::Fail(format!("sends two commands with the name {}", quote(name))));
-        }
+        ensure(seen.insert(name), format!("sends two commands with the name {}", quote(name)))?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/commands",
@@ -21,21 +21,18 @@ agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$LAST","
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let commands = agent.commands().await?;
     let Some(commands) = commands.as_array() else {
-        return Err(CheckFailure::Fail("sends commands without an array `availableCommands`".to_owned()));
+        return fail("sends commands without an array `availableCommands`");
     };
     for command in commands {
         let Some(name) = command["name"].as_str() else {
-            return Err(CheckFailure::Fail("sends a command without a `name`".to_owned()));
+            return fail("sends a command without a `name`");
         };
         if !command["description"].is_string() {
-            return Err(CheckFailure::Fail(format!("sends the command {} without a `description`", quote(name))));
+            return fail(format!("sends the command {} without a `description`", quote(name)));
         }
         let input = &command["input"];
         if !input.is_null() && !input["hint"].is_string() {
-            return Err(CheckFailure::Fail(format!(
-                "sends the command {} with an `input` without a `hint`",
-                quote(name)
-            )));
+            return fail(format!("sends the command {} with an `input` without a `hint`", quote(name)));
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/config-options",
@@ -17,7 +17,7 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW","configOptions":[{"id
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let options = agent.any_session().await?.options()?;
     match options.iter().find(|option| option.current.is_null()) {
-        Some(option) => Err(CheckFailure::Fail(format!("has no value for its option {}", quote(&option.id)))),
+        Some(option) => fail(format!("has no value for its option {}", quote(&option.id))),
         None => Ok(()),
     }
 }

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote, shown};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, ensure, fail, quote, shown};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/config-values",
@@ -22,17 +22,15 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let mut ids = BTreeSet::new();
     for option in &options {
         let id = quote(&option.id);
-        if !ids.insert(&option.id) {
-            return Err(CheckFailure::Fail(format!("lists the option {id} twice")));
-        }
+        ensure(ids.insert(&option.id), format!("lists the option {id} twice"))?;
         let is_missing = !option.current.is_null() && !option.values.contains(&option.current);
         if is_missing && !option.values.is_empty() {
             let value = shown(&option.current);
-            return Err(CheckFailure::Fail(format!("does not list the current value {value} of its option {id}")));
+            return fail(format!("does not list the current value {value} of its option {id}"));
         }
         let mut values = BTreeSet::new();
         if let Some(value) = option.values.iter().find(|value| !values.insert(value.to_string())) {
-            return Err(CheckFailure::Fail(format!("lists the value {} of its option {id} twice", shown(value))));
+            return fail(format!("lists the value {} of its option {id} twice", shown(value)));
         }
     }
     Ok(())

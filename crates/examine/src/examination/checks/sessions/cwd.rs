@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/cwd",
@@ -30,5 +30,5 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         return Ok(());
     }
     let (directory, project) = (quote(directory), quote(&project.to_string_lossy()));
-    Err(CheckFailure::Fail(format!("lists a session with the `cwd` {directory} that was opened with {project}")))
+    fail(format!("lists a session with the `cwd` {directory} that was opened with {project}"))
 }

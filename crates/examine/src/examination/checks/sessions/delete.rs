@@ -1,6 +1,7 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
+use crate::examination::failure::needs;
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/delete",
@@ -25,16 +26,14 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs_listed()?;
     let other = agent.any_session().await?;
     let session = agent.open_session().await?;
-    if session.id == other.id {
-        return Err(CheckFailure::NotExercised("the agent opens two sessions with the same id".to_owned()));
-    }
+    needs(session.id != other.id, "the agent opens two sessions with the same id")?;
     agent.listed_or_unable(&session.id).await?;
     let is_other_listed = agent.listed_now(&other.id).await?.is_some();
     let params = json!({ "sessionId": session.id });
     let is_closed =
         agent.advertises("/sessionCapabilities/close") && agent.ask("session/close", &params).await?.is_ok();
     if let Err(error) = agent.ask("session/delete", &params).await? {
-        let text = format!("answers `session/delete` with {}", error.describe());
+        let text = format!("answers `session/delete` with {error}");
         return Err(if is_closed {
             CheckFailure::Fail(text)
         } else {
@@ -43,9 +42,9 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     }
     match agent.listed_now(&session.id).await? {
         None if is_other_listed && agent.listed_now(&other.id).await?.is_none() => {
-            Err(CheckFailure::Fail("no longer lists another session than the one that was deleted".to_owned()))
+            fail("no longer lists another session than the one that was deleted")
         }
         None => Ok(()),
-        Some(_) => Err(CheckFailure::Fail("lists a session after `session/delete`".to_owned())),
+        Some(_) => fail("lists a session after `session/delete`"),
     }
 }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
 use crate::examination::agent::NO_SESSION;
 
 pub(super) static CHECK: Check = Check {
@@ -23,9 +23,6 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.any_session().await?;
     match agent.ask("session/delete", &json!({ "sessionId": NO_SESSION })).await? {
         Ok(_) => Ok(()),
-        Err(error) => Err(CheckFailure::Fail(format!(
-            "answers `session/delete` for an unknown session with {}",
-            error.describe()
-        ))),
+        Err(error) => fail(format!("answers `session/delete` for an unknown session with {error}")),
     }
 }

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, ensure, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/distinct-ids",
@@ -18,9 +18,7 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let first = agent.any_session().await?;
     let second = agent.open_session().await?;
-    if first.id == second.id {
-        return Err(CheckFailure::Fail(format!("opens two sessions with the same id {}", quote(&first.id))));
-    }
+    ensure(first.id != second.id, format!("opens two sessions with the same id {}", quote(&first.id)))?;
     agent.kept.spare.push(second);
     Ok(())
 }

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/fork",
@@ -21,8 +21,8 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let answer = agent.reopen("session/fork", &session.id).await?;
     let result = answer.map_err(|error| session.refused_before_prompt("session/fork", &error))?;
     match result["sessionId"].as_str() {
-        None | Some("") => Err(CheckFailure::Fail("answers `session/fork` without a `sessionId`".to_owned())),
-        Some(id) if id == session.id => Err(CheckFailure::Fail("gives a fork the id of its original".to_owned())),
+        None | Some("") => fail("answers `session/fork` without a `sessionId`"),
+        Some(id) if id == session.id => fail("gives a fork the id of its original"),
         Some(_) => Ok(()),
     }
 }

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/list-filter",
@@ -36,10 +36,10 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         let page = agent.page(&filter).await?.map_err(|text| CheckFailure::Fail(format!("{text}, for one `cwd`")))?;
         if page.sessions.is_empty() {
             let text = "lists no session when asked for those of a directory in which it has one";
-            return Err(CheckFailure::Fail(text.to_owned()));
+            return fail(text);
         }
         return Ok(());
     };
     let other = quote(other["cwd"].as_str().unwrap_or_default());
-    Err(CheckFailure::Fail(format!("lists a session of {other} when asked for those of another directory")))
+    fail(format!("lists a session of {other} when asked for those of another directory"))
 }

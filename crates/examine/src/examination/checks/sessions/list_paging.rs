@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, ensure, fail, not_exercised, quote};
 use crate::examination::listing::PAGES;
 
 pub(super) static CHECK: Check = Check {
@@ -33,22 +33,18 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     for number in 1..=PAGES {
         let page = match agent.page(&params).await? {
             Ok(page) => page,
-            Err(text) if number == 1 => return Err(CheckFailure::NotExercised(format!("the agent {text}"))),
-            Err(text) => return Err(CheckFailure::Fail(format!("{text}, for the `nextCursor` of the page before"))),
+            Err(text) if number == 1 => return not_exercised(format!("the agent {text}")),
+            Err(text) => return fail(format!("{text}, for the `nextCursor` of the page before")),
         };
         for id in page.sessions.iter().filter_map(|session| session["sessionId"].as_str()) {
-            if !ids.insert(id.to_owned()) {
-                return Err(CheckFailure::Fail(format!("lists the session {} twice", quote(id))));
-            }
+            ensure(ids.insert(id.to_owned()), format!("lists the session {} twice", quote(id)))?;
         }
         let Some(cursor) = page.next else {
             let reason = || CheckFailure::NotExercised("all sessions are on the first page".to_owned());
             return if number == 1 { Err(reason()) } else { Ok(()) };
         };
         params = json!({ "cursor": cursor });
-        if !cursors.insert(cursor) {
-            return Err(CheckFailure::Fail("returns the same `nextCursor` twice".to_owned()));
-        }
+        ensure(cursors.insert(cursor), "returns the same `nextCursor` twice")?;
     }
     Ok(())
 }

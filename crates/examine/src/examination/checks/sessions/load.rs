@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/load",
@@ -28,14 +28,11 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     if let Some(other) =
         agent.client.updates.iter().find(|update| is_history(update.kind()) && update.session != session.id)
     {
-        return Err(CheckFailure::Fail(format!(
-            "replays messages in another session, {}, than it loads",
-            quote(&other.session)
-        )));
+        return fail(format!("replays messages in another session, {}, than it loads", quote(&other.session)));
     }
     if !result.is_object() && !result.is_null() {
         let result = quote(&result.to_string());
-        return Err(CheckFailure::Fail(format!("answers `session/load` with {result}, which is not an object")));
+        return fail(format!("answers `session/load` with {result}, which is not an object"));
     }
     Ok(())
 }

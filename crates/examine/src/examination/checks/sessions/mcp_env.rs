@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, not_exercised, quote};
 use crate::examination::server::VALUE;
 
 pub(super) static CHECK: Check = Check {
@@ -22,14 +22,14 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let record = agent.mcp_session().await?;
     let Some(started) = record.started.first() else {
         let reason = "the agent does not start the MCP server of a new session";
-        return Err(CheckFailure::NotExercised(reason.to_owned()));
+        return not_exercised(reason);
     };
     match &started.variable {
         Some(value) if value == VALUE => Ok(()),
         Some(value) => {
             let (set, value) = (quote(VALUE), quote(value));
-            Err(CheckFailure::Fail(format!("sets a variable of an MCP server to {value} instead of {set}")))
+            fail(format!("sets a variable of an MCP server to {value} instead of {set}"))
         }
-        None => Err(CheckFailure::Fail("does not set the variables in `env` of an MCP server".to_owned())),
+        None => fail("does not set the variables in `env` of an MCP server"),
     }
 }

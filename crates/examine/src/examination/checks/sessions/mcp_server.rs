@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, ensure};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/mcp-server",
@@ -18,13 +18,6 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
 
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let record = agent.mcp_session().await?;
-    if record.started.is_empty() {
-        return Err(CheckFailure::Fail("does not start the MCP server of a new session".to_owned()));
-    }
-    if !record.has("initialize") {
-        return Err(CheckFailure::Fail(
-            "starts the MCP server of a new session, but sends it no `initialize`".to_owned(),
-        ));
-    }
-    Ok(())
+    ensure(!record.started.is_empty(), "does not start the MCP server of a new session")?;
+    ensure(record.has("initialize"), "starts the MCP server of a new session, but sends it no `initialize`")
 }

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/modes",
@@ -21,13 +21,11 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let (ids, current) = agent.any_session().await?.modes()?;
     if !ids.contains(&current) {
         let current = quote(&current);
-        return Err(CheckFailure::Fail(format!(
-            "names {current} as the current mode, which is not in `availableModes`"
-        )));
+        return fail(format!("names {current} as the current mode, which is not in `availableModes`"));
     }
     let mut seen = BTreeSet::new();
     match ids.iter().find(|id| !seen.insert(*id)) {
-        Some(id) => Err(CheckFailure::Fail(format!("lists the mode {} twice", quote(id)))),
+        Some(id) => fail(format!("lists the mode {} twice", quote(id))),
         None => Ok(()),
     }
 }

@@ -2,7 +2,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Check, CheckFailure, ConfigOption, Force, Run, Setup, StartedAgent, quote, read_options, shown};
+use super::{
+    Check, CheckFailure, ConfigOption, Force, Run, Setup, StartedAgent, fail, not_exercised, quote, read_options, shown,
+};
 use crate::examination::access::OpenSession;
 
 pub(super) static CHECK: Check = Check {
@@ -29,11 +31,11 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let options = session.options()?;
     let is_mode = |option: &&ConfigOption| option.category.as_deref() == Some("mode") && option.current.is_string();
     let Some(option) = options.iter().find(is_mode) else {
-        return Err(CheckFailure::NotExercised("the agent has no configuration option for modes".to_owned()));
+        return not_exercised("the agent has no configuration option for modes");
     };
     if option.current != mode.as_str() {
         let (value, mode) = (shown(&option.current), quote(&mode));
-        return Err(CheckFailure::Fail(format!("opens a session with the mode {mode} and the option {value}")));
+        return fail(format!("opens a session with the mode {mode} and the option {value}"));
     }
     let is_in_both = |id: &&String| **id != mode && option.values.iter().any(|value| value == id.as_str());
     let Some(other) = ids.iter().find(is_in_both) else { return Ok(()) };
@@ -48,7 +50,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         && value != other.as_str()
     {
         let (value, other) = (shown(&value), quote(other));
-        return Err(CheckFailure::Fail(format!("keeps the option {value} after the mode was set to {other}")));
+        return fail(format!("keeps the option {value} after the mode was set to {other}"));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/resume",
@@ -25,11 +25,11 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let result = answer.map_err(|error| session.refused_before_prompt("session/resume", &error))?;
     let mut updates = agent.client.session_updates(&session.id);
     if let Some(update) = updates.find(|update| matches!(update.kind(), "user_message_chunk" | "tool_call")) {
-        return Err(CheckFailure::Fail(format!("sends a {} before it answers `session/resume`", quote(update.kind()))));
+        return fail(format!("sends a {} before it answers `session/resume`", quote(update.kind())));
     }
     if !result.is_object() && !result.is_null() {
         let result = quote(&result.to_string());
-        return Err(CheckFailure::Fail(format!("answers `session/resume` with {result}, which is not an object")));
+        return fail(format!("answers `session/resume` with {result}, which is not an object"));
     }
     Ok(())
 }

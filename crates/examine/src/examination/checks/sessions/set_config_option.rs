@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote, read_options};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, not_exercised, quote, read_options};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/set-config-option",
@@ -19,23 +19,23 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.changing_session().await?;
     let options = session.options()?;
     let Some(option) = options.iter().find(|option| option.values.contains(&option.current)) else {
-        return Err(CheckFailure::NotExercised("the agent has no configuration option with a known value".to_owned()));
+        return not_exercised("the agent has no configuration option with a known value");
     };
     let answer = agent.set_option(&session.id, option, &option.current).await?;
     let result = answer.map_err(|error| {
-        let (id, error) = (quote(&option.id), error.describe());
+        let id = quote(&option.id);
         CheckFailure::NotExercised(format!("the agent answers the current value of its option {id} with {error}"))
     })?;
     if !result["configOptions"].is_array() {
         let text = "answers `session/set_config_option` without an array `configOptions`";
-        return Err(CheckFailure::Fail(text.to_owned()));
+        return fail(text);
     }
     let found = read_options(&result);
     match options.iter().find(|option| !found.iter().any(|other| other.id == option.id)) {
         None => Ok(()),
         Some(missing) => {
             let missing = quote(&missing.id);
-            Err(CheckFailure::Fail(format!("answers `session/set_config_option` without its option {missing}")))
+            fail(format!("answers `session/set_config_option` without its option {missing}"))
         }
     }
 }

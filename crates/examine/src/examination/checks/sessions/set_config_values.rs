@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::{Check, CheckFailure, ConfigOption, Force, Run, Setup, StartedAgent, quote, read_options, shown};
+use super::{Check, CheckFailure, ConfigOption, Force, Run, Setup, StartedAgent, fail, quote, read_options, shown};
 use crate::examination::access::OpenSession;
 use crate::examination::session_options::TRIED;
 
@@ -48,12 +48,12 @@ async fn set(
     let result = agent
         .set_option(&session.id, option, value)
         .await?
-        .map_err(|error| CheckFailure::Fail(format!("does not set its option {id} to {set}: {}", error.describe())))?;
+        .map_err(|error| CheckFailure::Fail(format!("does not set its option {id} to {set}: {error}")))?;
     let options = read_options(&result);
     match options.iter().find(|found| found.id == option.id) {
         Some(found) if found.current != *value => {
             let found = shown(&found.current);
-            Err(CheckFailure::Fail(format!("reports {found} after its option {id} was set to {set}")))
+            fail(format!("reports {found} after its option {id} was set to {set}"))
         }
         _ => Ok(options),
     }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, quote};
 use crate::examination::session_options::TRIED;
 
 pub(super) static CHECK: Check = Check {
@@ -29,7 +29,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let others = ids.iter().filter(|id| **id != first).take(TRIED);
     for (number, id) in others.chain(ids.iter().filter(|id| **id == first)).enumerate() {
         if let Err(error) = agent.set_mode(&session.id, id).await? {
-            return Err(CheckFailure::Fail(format!("does not change to its mode {}: {}", quote(id), error.describe())));
+            return fail(format!("does not change to its mode {}: {error}", quote(id)));
         }
         // Later updates could be about an earlier mode.
         if number == 0 {
@@ -41,7 +41,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
                 .filter_map(|update| ["currentModeId", "modeId"].iter().find_map(|name| update.body[name].as_str()));
             if let Some(other) = modes.last().filter(|mode| mode != id) {
                 let (id, other) = (quote(id), quote(other));
-                return Err(CheckFailure::Fail(format!("reports the mode {other} after it was set to {id}")));
+                return fail(format!("reports the mode {other} after it was set to {id}"));
             }
         }
     }

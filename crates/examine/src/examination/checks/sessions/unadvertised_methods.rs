@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, not_exercised};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/unadvertised-methods",
@@ -41,8 +41,8 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         }
         is_any = true;
         if agent.ask_unadvertised(method, &params, agent.patience() * 2).await?.is_ok() {
-            return Err(CheckFailure::Fail(format!("carries out `{method}`, which it does not advertise")));
+            return fail(format!("carries out `{method}`, which it does not advertise"));
         }
     }
-    if is_any { Ok(()) } else { Err(CheckFailure::NotExercised("the agent advertises all methods".to_owned())) }
+    if is_any { Ok(()) } else { not_exercised("the agent advertises all methods") }
 }

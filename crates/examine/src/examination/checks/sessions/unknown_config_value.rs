@@ -1,6 +1,8 @@
 use serde_json::{Value, json};
 
-use super::{Check, CheckFailure, ConfigOption, Force, Run, Setup, StartedAgent, UNKNOWN, quote, refused};
+use super::{
+    Check, CheckFailure, ConfigOption, Force, Run, Setup, StartedAgent, UNKNOWN, not_exercised, quote, refused,
+};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/unknown-config-value",
@@ -25,9 +27,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     // Some agents pass names of models on to providers that have more of them than they list.
     let is_other = |option: &&ConfigOption| option.category.as_deref() != Some("model");
     let Some(option) = selects.clone().find(is_other).or_else(|| selects.next()) else {
-        return Err(CheckFailure::NotExercised(
-            "the agent has no configuration option with a list of values".to_owned(),
-        ));
+        return not_exercised("the agent has no configuration option with a list of values");
     };
     let answer = agent.set_option(&session.id, option, &json!(UNKNOWN)).await?;
     refused(&answer, &format!("an unknown value of its option {}", quote(&option.id)))

@@ -1,7 +1,7 @@
 use acp_registry_remote::CONNECTION;
 use serde_json::json;
 
-use super::{BASE, Check, CheckFailure, JSON, Remote, Run, ping};
+use super::{BASE, Check, CheckFailure, JSON, Remote, Run, ensure, ping};
 use crate::examination::agent::PING;
 
 pub(super) static CHECK: Check = Check {
@@ -24,9 +24,7 @@ async fn run(remote: &mut Remote) -> Result<(), CheckFailure> {
     for (what, message) in [("a request", ping("accepted")), ("a notification", notification)] {
         let headers = [JSON, (CONNECTION, &*id)];
         let answer = remote.demand(202, what, ("POST", &headers, &message.to_string())).await?;
-        if !answer.body.is_empty() {
-            return Err(CheckFailure::Fail(format!("answers {what} with 202 and a body")));
-        }
+        ensure(answer.body.is_empty(), format!("answers {what} with 202 and a body"))?;
     }
     Ok(())
 }

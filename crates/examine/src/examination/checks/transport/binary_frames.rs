@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{BASE, Check, CheckFailure, Remote, Run, ping};
+use super::{BASE, Check, CheckFailure, Remote, Run, ensure, ping};
 use crate::examination::remote::initialize;
 
 pub(super) static CHECK: Check = Check {
@@ -23,8 +23,5 @@ async fn run(remote: &mut Remote) -> Result<(), CheckFailure> {
     remote.wait("a WebSocket", socket.send(&ping("binary").to_string(), false)).await?;
     remote.wait("a WebSocket", socket.send(&initialize().to_string(), true)).await?;
     let answer = remote.frame(&mut socket, &ids).await.map_err(|trouble| trouble.with("after a binary frame"))?;
-    if answer["id"] == "binary" {
-        return Err(CheckFailure::Fail("answers a binary frame".to_owned()));
-    }
-    Ok(())
+    ensure(answer["id"] != "binary", "answers a binary frame")
 }

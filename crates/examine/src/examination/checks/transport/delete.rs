@@ -1,6 +1,6 @@
 use acp_registry_remote::CONNECTION;
 
-use super::{BASE, Check, CheckFailure, JSON, Remote, Run, ping};
+use super::{BASE, Check, CheckFailure, JSON, Remote, Run, ensure, ping};
 use crate::examination::remote::Line;
 
 pub(super) static CHECK: Check = Check {
@@ -18,9 +18,7 @@ pub(super) static CHECK: Check = Check {
 async fn run(remote: &mut Remote) -> Result<(), CheckFailure> {
     let Line { id, stream } = remote.connect().await?;
     remote.demand(202, "DELETE", ("DELETE", &[(CONNECTION, &id)], "")).await?;
-    if !remote.ends(stream).await {
-        return Err(CheckFailure::Fail("does not end the stream of a connection after DELETE".to_owned()));
-    }
+    ensure(remote.ends(stream).await, "does not end the stream of a connection after DELETE")?;
     let (message, headers) = (ping("deleted").to_string(), [JSON, (CONNECTION, &*id)]);
     remote.demand(404, "a message of a connection after DELETE", ("POST", &headers, &message)).await.map(drop)
 }

@@ -1,6 +1,7 @@
 use acp_registry_remote::CONNECTION;
 
-use super::{BASE, Check, CheckFailure, Remote, Run, Stream, ping};
+use super::{BASE, Check, CheckFailure, Remote, Run, Stream, fail, ping};
+use crate::examination::failure::not_exercised;
 
 pub(super) static CHECK: Check = Check {
     id: "transport/events",
@@ -19,7 +20,7 @@ agent data: {"jsonrpc":"2.0","id":1,"result":{}}"#,
 async fn run(remote: &mut Remote) -> Result<(), CheckFailure> {
     let answer = remote.initialize().await.map_err(CheckFailure::into_obstacle)?;
     let Some(id) = answer.header(CONNECTION) else {
-        return Err(CheckFailure::NotExercised("the agent opens no connection".to_owned()));
+        return not_exercised("the agent opens no connection");
     };
     let id = id.to_owned();
     let answer = remote.stream(&id, None).await?;
@@ -27,12 +28,12 @@ async fn run(remote: &mut Remote) -> Result<(), CheckFailure> {
     let opened = Stream::try_from(answer);
     let Ok(mut stream) = opened else {
         let text = format!("answers {status} to a stream, or another type than `text/event-stream`");
-        return Err(CheckFailure::Fail(text));
+        return fail(text);
     };
     remote.post(&id, None, &ping("event")).await?;
     let answer = remote.answer(&mut stream, "event").await;
     if let Some(data) = stream.odd {
-        return Err(CheckFailure::Fail(format!("sends an event whose data is no message: {}", remote.quote(&data))));
+        return fail(format!("sends an event whose data is no message: {}", remote.quote(&data)));
     }
     answer.map(drop).map_err(CheckFailure::into_obstacle)
 }

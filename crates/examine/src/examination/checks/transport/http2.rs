@@ -1,4 +1,4 @@
-use super::{BASE, Check, CheckFailure, Remote, Run};
+use super::{BASE, Check, CheckFailure, Remote, Run, ensure};
 use crate::examination::check::Force;
 
 pub(super) static CHECK: Check = Check {
@@ -15,8 +15,5 @@ pub(super) static CHECK: Check = Check {
 };
 
 async fn run(remote: &mut Remote) -> Result<(), CheckFailure> {
-    if remote.has_http2().await? {
-        return Ok(());
-    }
-    Err(CheckFailure::Fail("speaks HTTP/1.1 only".to_owned()))
+    ensure(remote.has_http2().await?, "speaks HTTP/1.1 only")
 }

@@ -1,7 +1,7 @@
 use acp_registry_remote::CONNECTION;
 use serde_json::Value;
 
-use super::{BASE, Check, CheckFailure, Remote, Run};
+use super::{BASE, Check, CheckFailure, Remote, Run, fail};
 
 pub(super) static CHECK: Check = Check {
     id: "transport/initialize",
@@ -30,7 +30,7 @@ async fn run(remote: &mut Remote) -> Result<(), CheckFailure> {
             "with another `connectionId` than `Acp-Connection-Id`"
         }
         200 => return Ok(()),
-        status => return Err(CheckFailure::Fail(format!("answers `initialize` with {status} instead of 200"))),
+        status => return fail(format!("answers `initialize` with {status} instead of 200")),
     };
-    Err(CheckFailure::Fail(format!("answers `initialize` {text}")))
+    fail(format!("answers `initialize` {text}"))
 }

@@ -1,6 +1,7 @@
 use acp_registry_remote::CONNECTION;
 
 use super::{BASE, Check, CheckFailure, JSON, Remote, Run, set_unknown_mode};
+use crate::examination::failure::not_exercised;
 
 pub(super) static CHECK: Check = Check {
     id: "transport/missing-session",
@@ -20,7 +21,7 @@ async fn run(remote: &mut Remote) -> Result<(), CheckFailure> {
     let (id, session) = remote.session().await?;
     if remote.stream(&id, Some(&session)).await?.events.is_none() {
         let text = "the agent opens no streams of sessions, as before the revision of May 2026";
-        return Err(CheckFailure::NotExercised(text.to_owned()));
+        return not_exercised(text);
     }
     let message = set_unknown_mode("missing", &session).to_string();
     let request = ("POST", &[JSON, (CONNECTION, &*id)][..], &*message);

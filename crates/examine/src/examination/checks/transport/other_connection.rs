@@ -1,4 +1,4 @@
-use super::{BASE, Check, CheckFailure, Remote, Run, Stream, set_unknown_mode};
+use super::{BASE, Check, CheckFailure, Remote, Run, Stream, fail, set_unknown_mode};
 
 pub(super) static CHECK: Check = Check {
     id: "transport/other-connection",
@@ -22,7 +22,7 @@ async fn run(remote: &mut Remote) -> Result<(), CheckFailure> {
     remote.post(&other, Some(&session), &set_unknown_mode("other", &session)).await?;
     let _ = remote.answer(&mut stream, "other").await;
     if stream.seen.iter().any(|message| message["id"] == "own") {
-        return Err(CheckFailure::Fail("sends the answer of a session to another connection".to_owned()));
+        return fail("sends the answer of a session to another connection");
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::{BASE, Check, CheckFailure, Remote, Run, Stream, ping, set_unknown_mode};
+use super::{BASE, Check, CheckFailure, Remote, Run, Stream, ensure, fail, ping, set_unknown_mode};
 
 pub(super) static CHECK: Check = Check {
     id: "transport/session-streams",
@@ -24,7 +24,7 @@ async fn run(remote: &mut Remote) -> Result<(), CheckFailure> {
         let answer = remote.stream(&line.id, Some(&session)).await?;
         let status = answer.status;
         let Ok(stream) = Stream::try_from(answer) else {
-            return Err(CheckFailure::Fail(format!("answers {status} to the stream of a session that it has opened")));
+            return fail(format!("answers {status} to the stream of a session that it has opened"));
         };
         streams.push((session, stream));
     }
@@ -35,16 +35,12 @@ async fn run(remote: &mut Remote) -> Result<(), CheckFailure> {
     let last = remote.answer(&mut line.stream, "last").await;
     let is_wrong =
         |message: &Value| message["id"] == "0" || message["id"] == "1" || message["params"]["sessionId"] != Value::Null;
-    if line.stream.seen.iter().any(is_wrong) {
-        return Err(CheckFailure::Fail("sends a message of a session by the stream of the connection".to_owned()));
-    }
+    ensure(!line.stream.seen.iter().any(is_wrong), "sends a message of a session by the stream of the connection")?;
     last.map_err(CheckFailure::into_obstacle)?;
     for (number, (session, stream)) in streams.iter_mut().enumerate() {
         remote.answer(stream, &number.to_string()).await?;
         let is_other = |message: &Value| message["params"]["sessionId"].as_str().is_some_and(|id| id != session);
-        if stream.seen.iter().any(is_other) {
-            return Err(CheckFailure::Fail("sends a message of a session by the stream of another one".to_owned()));
-        }
+        ensure(!stream.seen.iter().any(is_other), "sends a message of a session by the stream of another one")?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 use acp_registry_remote::CONNECTION;
 use serde_json::json;
 
-use super::{BASE, Check, CheckFailure, Remote, Run};
+use super::{BASE, Check, CheckFailure, Remote, Run, ensure};
 use crate::examination::remote::initialize;
 
 pub(super) static CHECK: Check = Check {
@@ -18,9 +18,7 @@ pub(super) static CHECK: Check = Check {
 
 async fn run(remote: &mut Remote) -> Result<(), CheckFailure> {
     let (mut socket, answer) = remote.upgrade().await?;
-    if answer.header(CONNECTION).is_none() {
-        return Err(CheckFailure::Fail("opens a WebSocket without a header `Acp-Connection-Id`".to_owned()));
-    }
+    ensure(answer.header(CONNECTION).is_some(), "opens a WebSocket without a header `Acp-Connection-Id`")?;
     remote.wait("a WebSocket", socket.send(&initialize().to_string(), true)).await?;
     remote.frame(&mut socket, &[json!("initialize")]).await.map(drop)
 }

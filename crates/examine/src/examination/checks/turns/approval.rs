@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall, quote};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall, fail, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/approval",
@@ -33,18 +33,18 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     if text.trim() != "acp-registry" {
         let result = turn.requests().last().and_then(|request| request.results.last().cloned()).unwrap_or_default();
         let result = quote(&result.chars().take(300).collect::<String>());
-        return Err(CheckFailure::Fail(format!(
+        return fail(format!(
             "does not run a command that was approved, in the directory of the session; the model gets {result}"
-        )));
+        ));
     }
     let requests = turn.requests();
     if requests.iter().all(|request| request.new_results == 0) {
-        return Err(CheckFailure::Fail("does not send the result of a tool to the model".to_owned()));
+        return fail("does not send the result of a tool to the model");
     }
     // Some repeat the command in the result.
     let mut results = requests.iter().flat_map(|request| &request.results);
     if results.any(|result| result.replace(&command, "").contains("acp-registry")) {
         return Ok(());
     }
-    Err(CheckFailure::Fail("does not pass the output of a command to the model".to_owned()))
+    fail("does not pass the output of a command to the model")
 }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, ensure};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/cancel-idle",
@@ -26,8 +26,6 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     agent.notify("session/cancel", &json!({ "sessionId": session.id })).await;
     agent.is_alive("`session/cancel` between two turns").await?;
-    if agent.nameless_answer().is_some() {
-        return Err(CheckFailure::Fail("answers `session/cancel`, which is a notification".to_owned()));
-    }
+    ensure(agent.nameless_answer().is_none(), "answers `session/cancel`, which is a notification")?;
     agent.goes_on(&session, "`session/cancel` between two turns", "Idle").await
 }

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, ensure};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/cancel-model",
@@ -25,8 +25,5 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#,
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let cancelled = agent.cancelled_turn().await?;
     cancelled.needs_end()?;
-    if cancelled.is_aborted {
-        return Ok(());
-    }
-    Err(CheckFailure::Fail("keeps the connection to the model open after the turn was cancelled".to_owned()))
+    ensure(cancelled.is_aborted, "keeps the connection to the model open after the turn was cancelled")
 }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, not_exercised};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/cancel-other",
@@ -43,15 +43,9 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         agent.session = None;
     }
     match ended {
-        _ if !are_parallel => {
-            Err(CheckFailure::NotExercised("the agent does not carry out the turns of two sessions at once".to_owned()))
-        }
-        Ok(_) if has_other_ended => {
-            Err(CheckFailure::Fail("ends the turn of another session when one is cancelled".to_owned()))
-        }
-        Ok(_) if !goes_on? => {
-            Err(CheckFailure::Fail("stops sending the text of another session when one is cancelled".to_owned()))
-        }
+        _ if !are_parallel => not_exercised("the agent does not carry out the turns of two sessions at once"),
+        Ok(_) if has_other_ended => fail("ends the turn of another session when one is cancelled"),
+        Ok(_) if !goes_on? => fail("stops sending the text of another session when one is cancelled"),
         Ok(_) => Ok(()),
         Err(failure) => Err(failure.with("after `session/cancel`").into_obstacle()),
     }

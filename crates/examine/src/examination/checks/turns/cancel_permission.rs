@@ -1,5 +1,5 @@
 use super::rejection::SETTLES;
-use super::{Check, CheckFailure, Force, Permission, Run, Script, Setup, StartedAgent, Step, ToolCall};
+use super::{Check, CheckFailure, Force, Permission, Run, Script, Setup, StartedAgent, Step, ToolCall, ensure};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/cancel-permission",
@@ -39,8 +39,5 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.release_permissions().await;
     agent.stops_with(&turn, "cancelled").await?;
     agent.read_for(SETTLES).await;
-    if file.exists() {
-        return Err(CheckFailure::Fail("runs a command after the turn was cancelled".to_owned()));
-    }
-    Ok(())
+    ensure(!file.exists(), "runs a command after the turn was cancelled")
 }

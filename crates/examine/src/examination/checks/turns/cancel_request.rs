@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, not_exercised};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/cancel-request",
@@ -40,13 +40,9 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         agent.session = None;
     }
     match ended? {
-        _ if !has_reacted => {
-            Err(CheckFailure::NotExercised("the agent does not cancel requests on `$/cancel_request`".to_owned()))
-        }
+        _ if !has_reacted => not_exercised("the agent does not cancel requests on `$/cancel_request`"),
         Ok(_) => Ok(()),
         Err(error) if error.code == Some(CANCELLED) => Ok(()),
-        Err(error) => {
-            Err(CheckFailure::Fail(format!("answers a request that was cancelled with {}", error.describe())))
-        }
+        Err(error) => fail(format!("answers a request that was cancelled with {error}")),
     }
 }

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/cancel-updates",
@@ -28,8 +28,6 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     cancelled.needs_end()?;
     match cancelled.late {
         None => Ok(()),
-        Some(kind) => {
-            Err(CheckFailure::Fail(format!("sends an update of the kind {kind} after it ended the turn as cancelled")))
-        }
+        Some(kind) => fail(format!("sends an update of the kind {kind} after it ended the turn as cancelled")),
     }
 }

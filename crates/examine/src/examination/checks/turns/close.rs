@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, is_reason, stop_reason};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, is_reason, stop_reason};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/close",
@@ -32,7 +32,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let closed = agent.ask("session/close", &json!({ "sessionId": session.id })).await?;
     let ended = agent.ended(&turn).await.map_err(|failure| failure.with("after `session/close`"))?;
     if let Err(error) = closed {
-        return Err(CheckFailure::Fail(format!("answers `session/close` in a turn with {}", error.describe())));
+        return fail(format!("answers `session/close` in a turn with {error}"));
     }
     is_reason(&stop_reason(ended)?, "cancelled").map_err(|failure| failure.with("after `session/close`"))?;
     agent.goes_on(&other, "`session/close` of another session", "After-close").await

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall, fail, not_exercised};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/cwd",
@@ -31,9 +31,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         return Ok(());
     }
     if [&agent.work(), agent.directory()].iter().any(|directory| directory.join("directory.txt").exists()) {
-        return Err(CheckFailure::Fail(
-            "runs a command where the process was started, not in the `cwd` of the session".to_owned(),
-        ));
+        return fail("runs a command where the process was started, not in the `cwd` of the session");
     }
-    Err(CheckFailure::NotExercised("the command of the model was not run".to_owned()))
+    not_exercised("the command of the model was not run")
 }

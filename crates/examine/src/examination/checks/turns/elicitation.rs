@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall, fail};
 use crate::examination::ask::{form_problem, not_asked};
 use crate::examination::client::ClientOffer;
 use crate::examination::drafts::content;
@@ -35,7 +35,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         let asked = agent.calls(&turn, "elicitation/create");
         let Some(first) = asked.first() else { return Err(not_asked()) };
         if let Some(problem) = asked.iter().find_map(|params| form_problem(params)) {
-            return Err(CheckFailure::Fail(format!("sends `elicitation/create` {problem}")));
+            return fail(format!("sends `elicitation/create` {problem}"));
         }
         ended.map_err(|failure| failure.with(&format!("after the action `{action}`")))?;
         let answer = content(&first["requestedSchema"]);
@@ -43,7 +43,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         let requests = turn.requests();
         let mut results = requests.iter().flat_map(|request| &request.results);
         if action == "accept" && !results.any(|result| texts.iter().all(|text| result.contains(text))) {
-            return Err(CheckFailure::Fail("does not pass the answer to a question to the model".to_owned()));
+            return fail("does not pass the answer to a question to the model");
         }
     }
     Ok(())

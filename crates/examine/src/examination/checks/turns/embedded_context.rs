@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, fail};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/embedded-context",
@@ -34,5 +34,5 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         return Ok(());
     }
     let text = "advertises `promptCapabilities.embeddedContext`, but does not pass the text of a resource to the model";
-    Err(CheckFailure::Fail(text.to_owned()))
+    fail(text)
 }

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/ends-command",
@@ -30,9 +30,7 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#,
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let interrupted = agent.interrupted_command().await?;
     match interrupted.ended {
-        Ok(_) if interrupted.runs_on => {
-            Err(CheckFailure::Fail("lets a command run on after the turn was cancelled".to_owned()))
-        }
+        Ok(_) if interrupted.runs_on => fail("lets a command run on after the turn was cancelled"),
         Ok(_) => Ok(()),
         Err(failure) => Err(failure.with("after `session/cancel`").into_obstacle()),
     }

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, fail, not_exercised};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/failed-model",
@@ -26,14 +26,14 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         agent.session = None;
     }
     match ended {
-        Ok(Ok(result)) if turn.requests().len() == 1 && result["stopReason"] == "end_turn" => Err(CheckFailure::Fail(
-            "ends the turn with `end_turn` although the model has answered with the status 500".to_owned(),
-        )),
+        Ok(Ok(result)) if turn.requests().len() == 1 && result["stopReason"] == "end_turn" => {
+            fail("ends the turn with `end_turn` although the model has answered with the status 500")
+        }
         // That it ends at all is the matter of another check.
         Ok(_) => Ok(()),
         Err(CheckFailure::Silent(_)) => {
             agent.cancel(&turn).await;
-            Err(CheckFailure::NotExercised("the agent waits long before it repeats a request".to_owned()))
+            not_exercised("the agent waits long before it repeats a request")
         }
         Err(other) => Err(other.into_obstacle()),
     }

@@ -1,4 +1,6 @@
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall, quote};
+use super::{
+    Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall, fail, needs, not_exercised, quote,
+};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/file-reads",
@@ -22,15 +24,13 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let file = agent.work().join("unsaved.txt");
     let path = file.display().to_string();
     if let Err(error) = std::fs::write(&file, "acp-registry-saved\n") {
-        return Err(CheckFailure::NotExercised(format!("a file for the agent cannot be written: {error}")));
+        return not_exercised(format!("a file for the agent cannot be written: {error}"));
     }
     agent.client.texts.insert(path.clone(), "acp-registry-unsaved\n".to_owned());
     let script = Script::new(vec![Step::Call(vec![ToolCall::Read { path }]), Step::say("Read")]);
     let turn = agent.play(&session, script).await?;
     agent.end_with_tools(&turn).await?;
-    if agent.calls(&turn, "fs/read_text_file").is_empty() {
-        return Err(CheckFailure::NotExercised("the agent reads files itself".to_owned()));
-    }
+    needs(!agent.calls(&turn, "fs/read_text_file").is_empty(), "the agent reads files itself")?;
     agent.names_session(&turn, "fs/read_text_file")?;
     let requests = turn.requests();
     let results = || requests.iter().flat_map(|request| &request.results);
@@ -39,7 +39,5 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     }
     let result =
         quote(&results().next_back().map(String::as_str).unwrap_or_default().chars().take(300).collect::<String>());
-    Err(CheckFailure::Fail(format!(
-        "asks the client for a file, but does not pass its text to the model, which gets {result}"
-    )))
+    fail(format!("asks the client for a file, but does not pass its text to the model, which gets {result}"))
 }

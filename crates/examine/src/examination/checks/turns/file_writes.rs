@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall, quote};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall, fail, needs, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/file-writes",
@@ -29,16 +29,14 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let write = ToolCall::Write { path: path.clone(), before: None, text: TEXT.to_owned() };
     let turn = agent.play(&session, Script::new(vec![Step::Call(vec![write]), Step::say("Written")])).await?;
     agent.end_with_tools(&turn).await?;
-    if agent.calls(&turn, "fs/write_text_file").is_empty() {
-        return Err(CheckFailure::NotExercised("the agent writes files itself, or not this one".to_owned()));
-    }
+    needs(!agent.calls(&turn, "fs/write_text_file").is_empty(), "the agent writes files itself, or not this one")?;
     agent.names_session(&turn, "fs/write_text_file")?;
     match agent.client.texts.get(&path) {
         Some(text) if text.trim_end() == TEXT.trim_end() => Ok(()),
         Some(text) => {
             let text = quote(&text.chars().take(300).collect::<String>());
-            Err(CheckFailure::Fail(format!("writes {text} instead of the text of the model")))
+            fail(format!("writes {text} instead of the text of the model"))
         }
-        None => Err(CheckFailure::Fail("writes another file than the model wants".to_owned())),
+        None => fail("writes another file than the model wants"),
     }
 }

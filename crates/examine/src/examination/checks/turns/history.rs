@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, fail};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/history",
@@ -28,5 +28,5 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         true => "the model itself said",
         false => "was said",
     };
-    Err(CheckFailure::Fail(format!("does not tell the model what {who} earlier in the session")))
+    fail(format!("does not tell the model what {who} earlier in the session"))
 }

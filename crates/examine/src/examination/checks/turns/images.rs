@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, fail};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/images",
@@ -34,5 +34,5 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     if turn.requests().iter().any(|request| request.images > 0) {
         return Ok(());
     }
-    Err(CheckFailure::Fail("advertises `promptCapabilities.image`, but does not pass an image to the model".to_owned()))
+    fail("advertises `promptCapabilities.image`, but does not pass an image to the model")
 }

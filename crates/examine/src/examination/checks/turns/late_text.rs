@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, plain};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ensure, not_exercised, plain};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/late-text",
@@ -28,9 +28,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     if agent.text(&turn).contains(&plain(text)) {
         return Ok(());
     }
-    if agent.has_text(&turn, text).await {
-        return Err(CheckFailure::Fail("sends text after the response that ends the turn".to_owned()));
-    }
+    ensure(!agent.has_text(&turn, text).await, "sends text after the response that ends the turn")?;
     // That text is sent at all is the matter of another check.
-    Err(CheckFailure::NotExercised("the agent does not send the text of the model".to_owned()))
+    not_exercised("the agent does not send the text of the model")
 }

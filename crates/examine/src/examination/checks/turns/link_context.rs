@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, fail, not_exercised};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/link-context",
@@ -24,7 +24,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     let file = agent.work().join("mentioned.txt");
     if let Err(error) = std::fs::write(&file, "acp-registry-mentioned\n") {
-        return Err(CheckFailure::NotExercised(format!("a file for the agent cannot be written: {error}")));
+        return not_exercised(format!("a file for the agent cannot be written: {error}"));
     }
     let uri = format!("file://{}", file.display());
     let link = json!({ "type": "resource_link", "uri": uri, "name": "mentioned.txt", "mimeType": "text/plain" });
@@ -36,5 +36,5 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     if texts.any(|text| ["mentioned.txt", "acp-registry-mentioned"].iter().any(|part| text.contains(part))) {
         return Ok(());
     }
-    Err(CheckFailure::Fail("does not tell the model about a link to a resource".to_owned()))
+    fail("does not tell the model about a link to a resource")
 }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{Check, CheckFailure, Force, Run, SessionUpdate, Setup, StartedAgent, plain};
+use super::{Check, CheckFailure, Force, Run, SessionUpdate, Setup, StartedAgent, fail, plain};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/load",
@@ -59,13 +59,13 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         let prompt = first("user_message_chunk", &plain(&conversation.prompt));
         if first("agent_message_chunk", conversation.answer) < prompt {
             let text = "replays the message of the agent before that of the person, which it answers";
-            return Err(CheckFailure::Fail(text.to_owned()));
+            return fail(text);
         }
         return agent.goes_on_from(&conversation, "session/load", "Loaded").await;
     };
     agent.read_for(LATE).await;
-    Err(CheckFailure::Fail(match missing(agent) {
+    fail(match missing(agent) {
         None => format!("answers `session/load` before it replays {what}"),
         Some(_) => format!("does not replay {what} when it loads a session"),
-    }))
+    })
 }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, plain, quote};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, fail, plain, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/long-answer",
@@ -49,11 +49,11 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         return Ok(());
     };
     let length = whole.len();
-    Err(CheckFailure::Fail(format!(
+    fail(format!(
         "sends {missing} of {all} lines of an answer of {length} bytes, which the model has sent in {CHUNKS} pieces: line \
          {missing}, {}, is missing or not in its place in the {} bytes that have arrived, without white space; send each piece as an \
          `agent_message_chunk` when it arrives, however long the answer becomes",
         quote(line(missing).trim_end()),
         text.len()
-    )))
+    ))
 }

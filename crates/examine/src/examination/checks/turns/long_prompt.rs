@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, fail};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/long-prompt",
@@ -31,10 +31,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let texts = || requests.iter().flat_map(|request| &request.texts);
     let received = texts().map(|text| text.matches(line.trim()).count()).max().unwrap_or_default();
     if received < LENGTH / line.len() || !texts().any(|text| text.contains("acp-registry-end-of-prompt")) {
-        return Err(CheckFailure::Fail(format!(
-            "passes {} of {LENGTH} bytes of a prompt to the model",
-            received * line.len()
-        )));
+        return fail(format!("passes {} of {LENGTH} bytes of a prompt to the model", received * line.len()));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, quote};
 use crate::examination::server::VALUE;
 
 pub(super) static CHECK: Check = Check {
@@ -39,16 +39,16 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let Some(started) = record.started.first() else {
         let text =
             "advertises `mcpCapabilities.http`, but does not send `initialize` to the HTTP MCP server of a session";
-        return Err(CheckFailure::Fail(text.to_owned()));
+        return fail(text);
     };
     match started.variable.as_deref() {
         Some(VALUE) => {}
         Some(other) => {
             let (other, value) = (quote(other), quote(VALUE));
             let text = format!("sends {other} instead of {value} in the `headers` of an HTTP MCP server");
-            return Err(CheckFailure::Fail(text));
+            return fail(text);
         }
-        None => return Err(CheckFailure::Fail("does not send the `headers` of an HTTP MCP server".to_owned())),
+        None => return fail("does not send the `headers` of an HTTP MCP server"),
     }
     ended?;
     agent.has_echoed(&server, &turn, "Http")?;

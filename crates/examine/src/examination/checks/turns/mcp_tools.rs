@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, not_exercised};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/mcp-tools",
@@ -24,7 +24,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let (session, record) = agent.session_with(&server).await?;
     if !record.has("tools/list") {
         let reason = "the agent does not ask an MCP server for its tools when it opens a session";
-        return Err(CheckFailure::NotExercised(reason.to_owned()));
+        return not_exercised(reason);
     }
     let turn = agent.play_echo(&session, "Echo").await?;
     agent.end_with_tools(&turn).await?;

@@ -50,7 +50,7 @@ use acp_registry_plan::text::quote;
 use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Run, Setup};
 use crate::examination::client::{Permission, SessionUpdate};
-use crate::examination::failure::CheckFailure;
+use crate::examination::failure::{CheckFailure, ensure, fail, needs, not_exercised};
 use crate::examination::turn::{is_reason, plain, stop_reason};
 use crate::model::{Script, Step, ToolCall};
 

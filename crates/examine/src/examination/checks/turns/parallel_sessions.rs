@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, fail};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/parallel-sessions",
@@ -35,16 +35,14 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     for (turn, own, other, foreign) in [(&first, "a", "b", "second"), (&second, "b", "a", "first")] {
         let text = agent.text(turn);
         if (0..5).any(|number| text.contains(&format!("{other}{number}"))) {
-            return Err(CheckFailure::Fail("sends the text of one session with the id of another".to_owned()));
+            return fail("sends the text of one session with the id of another");
         }
         if (0..5).any(|number| !text.contains(&format!("{own}{number}"))) {
-            return Err(CheckFailure::Fail(
-                "does not send the text of one of two sessions with parallel turns".to_owned(),
-            ));
+            return fail("does not send the text of one of two sessions with parallel turns");
         }
         let is_mixed = |text: &String| text.contains(&format!("acp-registry-{foreign}"));
         if turn.requests().iter().flat_map(|request| &request.texts).any(is_mixed) {
-            return Err(CheckFailure::Fail("sends the model the prompt of another session".to_owned()));
+            return fail("sends the model the prompt of another session");
         }
     }
     Ok(())

@@ -1,4 +1,6 @@
-use super::{Check, CheckFailure, Force, Permission, Run, Script, Setup, StartedAgent, Step, ToolCall, quote};
+use super::{
+    Check, CheckFailure, Force, Permission, Run, Script, Setup, StartedAgent, Step, ToolCall, ensure, fail, quote,
+};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/permission-options",
@@ -32,23 +34,19 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     };
     agent.names_session(&turn, "session/request_permission")?;
     let options = asked["options"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if options.is_empty() {
-        return Err(CheckFailure::Fail("asks for permission without options".to_owned()));
-    }
+    ensure(!options.is_empty(), "asks for permission without options")?;
     for (at, option) in options.iter().enumerate() {
         let text = |name: &str| option[name].as_str().unwrap_or_default();
         let id = quote(text("optionId"));
         if options[..at].iter().any(|other| other["optionId"] == option["optionId"]) {
-            return Err(CheckFailure::Fail(format!("asks for permission with two options that have the id {id}")));
+            return fail(format!("asks for permission with two options that have the id {id}"));
         }
         if text("name").trim().is_empty() {
-            return Err(CheckFailure::Fail(format!("asks for permission with the option {id}, which has no name")));
+            return fail(format!("asks for permission with the option {id}, which has no name"));
         }
         if !["allow_once", "allow_always", "reject_once", "reject_always"].contains(&text("kind")) {
             let kind = quote(text("kind"));
-            return Err(CheckFailure::Fail(format!(
-                "asks for permission with the option {id} of the unknown kind {kind}"
-            )));
+            return fail(format!("asks for permission with the option {id} of the unknown kind {kind}"));
         }
     }
     Ok(())

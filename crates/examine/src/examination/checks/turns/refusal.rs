@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, quote};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, fail, not_exercised, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/refusal",
@@ -23,16 +23,12 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     let turn = agent.play(&session, Script::new(vec![Step::Refuse.once("Recovered")])).await?;
     match agent.ended(&turn).await? {
-        _ if turn.requests().len() > 1 => {
-            Err(CheckFailure::NotExercised("the agent repeats a request that the model has refused".to_owned()))
-        }
+        _ if turn.requests().len() > 1 => not_exercised("the agent repeats a request that the model has refused"),
         Ok(result) if result["stopReason"] == "refusal" => Ok(()),
         Ok(result) => {
             let reason = quote(result["stopReason"].as_str().unwrap_or_default());
-            Err(CheckFailure::Fail(format!("stops with {reason} although the model has refused")))
+            fail(format!("stops with {reason} although the model has refused"))
         }
-        Err(error) => {
-            Err(CheckFailure::Fail(format!("answers `session/prompt` with {} to a refusal", error.describe())))
-        }
+        Err(error) => fail(format!("answers `session/prompt` with {error} to a refusal")),
     }
 }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{Check, CheckFailure, Force, Permission, Run, Script, Setup, StartedAgent, Step, ToolCall};
+use super::{Check, CheckFailure, Force, Permission, Run, Script, Setup, StartedAgent, Step, ToolCall, ensure};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/rejection",
@@ -34,9 +34,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         return agent.needs_permission(&turn);
     }
     agent.read_for(SETTLES).await;
-    if file.exists() {
-        return Err(CheckFailure::Fail("runs a command after the permission was rejected".to_owned()));
-    }
+    ensure(!file.exists(), "runs a command after the permission was rejected")?;
     ended
 }
 

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, not_exercised};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/resource-links",
@@ -24,7 +24,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     let file = agent.work().join("linked.txt");
     if let Err(error) = std::fs::write(&file, "acp-registry\n") {
-        return Err(CheckFailure::NotExercised(format!("a file for the agent cannot be written: {error}")));
+        return not_exercised(format!("a file for the agent cannot be written: {error}"));
     }
     let uri = format!("file://{}", file.display());
     let link = json!({ "type": "resource_link", "uri": uri, "name": "linked.txt", "mimeType": "text/plain" });

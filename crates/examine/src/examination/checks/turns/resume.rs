@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, SessionUpdate, Setup, StartedAgent, plain, quote};
+use super::{Check, CheckFailure, Force, Run, SessionUpdate, Setup, StartedAgent, fail, plain, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/resume",
@@ -36,14 +36,14 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.reopen_after_turn("session/resume", &conversation).await?;
     let updates = agent.client.session_updates(&conversation.session.id);
     if let Some(kind) = updates.map(SessionUpdate::kind).find(|kind| REPLAYED.contains(kind)) {
-        return Err(CheckFailure::Fail(format!("sends a {} before it answers `session/resume`", quote(kind))));
+        return fail(format!("sends a {} before it answers `session/resume`", quote(kind)));
     }
     agent.goes_on_from(&conversation, "session/resume", "Resumed").await?;
     // The prompt of the turn after has another number.
     let said = plain(&conversation.prompt);
     let mut updates = agent.client.session_updates(&conversation.session.id);
     if updates.any(|update| REPLAYED.contains(&update.kind()) && plain(update.text()).contains(&said)) {
-        return Err(CheckFailure::Fail("replays messages after it answers `session/resume`".to_owned()));
+        return fail("replays messages after it answers `session/resume`");
     }
     Ok(())
 }

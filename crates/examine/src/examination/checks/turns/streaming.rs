@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, fail, needs, not_exercised};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/streaming",
@@ -34,18 +34,14 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let ended = agent.stop_reason(&turn).await;
     let shows = shows?;
     ended?;
-    if !turn.requests().iter().any(|request| request.is_streamed) {
-        return Err(CheckFailure::NotExercised("the agent does not ask the model to stream".to_owned()));
-    }
+    needs(turn.requests().iter().any(|request| request.is_streamed), "the agent does not ask the model to stream")?;
     if shows {
         return Ok(());
     }
     if agent.text(&turn).is_empty() {
         // That text is sent at all is the matter of another check.
-        return Err(CheckFailure::NotExercised("the agent does not send the text of the model".to_owned()));
+        return not_exercised("the agent does not send the text of the model");
     }
     let (after, what) = (agent.patience().as_secs(), if pieces == 0 { "text" } else { "further text" });
-    Err(CheckFailure::Fail(format!(
-        "sends {what} only when the model has finished: the model had been writing for {after} s by then"
-    )))
+    fail(format!("sends {what} only when the model has finished: the model had been writing for {after} s by then"))
 }

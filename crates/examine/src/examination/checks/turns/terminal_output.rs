@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall, fail, needs};
 use crate::examination::client::TERMINAL_OUTPUT;
 
 pub(super) static CHECK: Check = Check {
@@ -25,13 +25,11 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let script = Script::new(vec![Step::Call(vec![ToolCall::Shell { command }]), Step::say("Output")]);
     let turn = agent.play(&session, script).await?;
     agent.end_with_tools(&turn).await?;
-    if agent.calls(&turn, "terminal/create").is_empty() {
-        return Err(CheckFailure::NotExercised("the agent runs commands itself".to_owned()));
-    }
+    needs(!agent.calls(&turn, "terminal/create").is_empty(), "the agent runs commands itself")?;
     let requests = turn.requests();
     let mut results = requests.iter().flat_map(|request| &request.results);
     if results.any(|result| result.contains(TERMINAL_OUTPUT)) {
         return Ok(());
     }
-    Err(CheckFailure::Fail("does not pass the output of a terminal to the model".to_owned()))
+    fail("does not pass the output of a terminal to the model")
 }

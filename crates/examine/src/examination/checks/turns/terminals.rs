@@ -4,7 +4,7 @@ use std::path::Path;
 use acp_registry_protocol::handshake::Silence;
 use tokio::time::Instant;
 
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall, quote};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall, ensure, fail, needs, quote};
 use crate::examination::agent::silent;
 use crate::examination::turn::Turn;
 
@@ -37,19 +37,14 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let turn = agent.play(&session, script).await?;
     agent.end_with_tools(&turn).await?;
     let created = agent.calls(&turn, "terminal/create").len();
-    if created == 0 {
-        return Err(CheckFailure::NotExercised("the agent runs commands itself".to_owned()));
-    }
+    needs(created != 0, "the agent runs commands itself")?;
     for method in ["terminal/create", "terminal/output", "terminal/release"] {
         agent.names_session(&turn, method)?;
     }
     let work = agent.work().canonicalize().ok();
     let directories = agent.calls(&turn, "terminal/create").into_iter().filter_map(|params| params["cwd"].as_str());
     if let Some(other) = directories.into_iter().find(|path| Path::new(path).canonicalize().ok() != work) {
-        return Err(CheckFailure::Fail(format!(
-            "creates a terminal in {} instead of the `cwd` of the session",
-            quote(other)
-        )));
+        return fail(format!("creates a terminal in {} instead of the `cwd` of the session", quote(other)));
     }
     // It may be released after the end of the turn.
     let until = Instant::now() + agent.patience();
@@ -58,10 +53,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         return Err(silent(silence, "session/prompt"));
     }
     let released = released(agent, &turn);
-    if released < created {
-        return Err(CheckFailure::Fail(format!("creates {created} terminals, and releases {released} of them")));
-    }
-    Ok(())
+    ensure(released >= created, format!("creates {created} terminals, and releases {released} of them"))
 }
 
 /// Number of the agent's terminals that it has released.

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{Check, CheckFailure, Force, Run, Script, SessionUpdate, Setup, StartedAgent, Step, plain, quote};
+use super::{Check, CheckFailure, Force, Run, Script, SessionUpdate, Setup, StartedAgent, Step, fail, plain, quote};
 use crate::examination::schema::defines_update;
 
 pub(super) static CHECK: Check = Check {
@@ -31,7 +31,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     if agent.has_text(&turn, &whole).await {
         return match agent.text(&turn).matches(&plain("Text part 0 of 20.")).count() {
             1 => Ok(()),
-            times => Err(CheckFailure::Fail(format!("sends the text of the model {times} times"))),
+            times => fail(format!("sends the text of the model {times} times")),
         };
     }
     let received = agent.text(&turn).chars().take(200).collect::<String>();
@@ -39,5 +39,5 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let strange = strange.map_or_else(String::new, |kind| {
         format!("; it sends updates of the kind {}, which the protocol does not define", quote(kind))
     });
-    Err(CheckFailure::Fail(format!("does not send the text of the model in order, but {}{strange}", quote(&received))))
+    fail(format!("does not send the text of the model in order, but {}{strange}", quote(&received)))
 }

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, quote};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, fail, needs, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/token-limit",
@@ -23,18 +23,13 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     let turn = agent.play(&session, Script::repeating(vec![Step::CutOff("Cut".to_owned())])).await?;
     let ended = agent.ended(&turn).await?;
-    if turn.requests().len() > 1 {
-        return Err(CheckFailure::NotExercised("the agent lets the model go on after its token limit".to_owned()));
-    }
+    needs(turn.requests().len() <= 1, "the agent lets the model go on after its token limit")?;
     match ended {
         Ok(result) if result["stopReason"] == "max_tokens" => Ok(()),
         Ok(result) => {
             let reason = quote(result["stopReason"].as_str().unwrap_or_default());
-            Err(CheckFailure::Fail(format!("stops with {reason} although the model has reached its token limit")))
+            fail(format!("stops with {reason} although the model has reached its token limit"))
         }
-        Err(error) => Err(CheckFailure::Fail(format!(
-            "answers `session/prompt` with {} if the model reaches its token limit",
-            error.describe()
-        ))),
+        Err(error) => fail(format!("answers `session/prompt` with {error} if the model reaches its token limit")),
     }
 }

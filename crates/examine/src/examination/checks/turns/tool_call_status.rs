@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 
-use super::{Check, CheckFailure, Force, Run, Script, SessionUpdate, Setup, StartedAgent, Step, ToolCall, quote};
+use super::{
+    Check, CheckFailure, Force, Run, Script, SessionUpdate, Setup, StartedAgent, Step, ToolCall, fail, needs, quote,
+};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/tool-call-status",
@@ -40,10 +42,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         agent.has_text(&turn, "Status").await;
         advance(&mut stages, &agent.updates(&turn))?;
     }
-    if stages.is_empty() {
-        return Err(CheckFailure::NotExercised("the agent reports no tool call".to_owned()));
-    }
-    Ok(())
+    needs(!stages.is_empty(), "the agent reports no tool call")
 }
 
 /// Follows the stages of tool calls, by their ids.
@@ -59,7 +58,7 @@ fn advance(stages: &mut BTreeMap<String, usize>, updates: &[&SessionUpdate]) -> 
         let before = stages.insert(id.to_owned(), stage).unwrap_or_default();
         if stage < before {
             let (id, status) = (quote(id), quote(status.unwrap_or("pending")));
-            return Err(CheckFailure::Fail(format!("sets the tool call {id} back to the status {status}")));
+            return fail(format!("sets the tool call {id} back to the status {status}"));
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall, quote};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall, ensure, fail, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/tool-calls",
@@ -42,7 +42,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
             let is_new = !update.body["toolCallId"].as_str().is_some_and(|id| open.contains_key(id));
             if is_new && update.kind() == "tool_call_update" {
                 let id = quote(update.body["toolCallId"].as_str().unwrap_or_default());
-                return Err(CheckFailure::Fail(format!("updates the tool call {id}, which it has not reported")));
+                return fail(format!("updates the tool call {id}, which it has not reported"));
             }
             let id = update.body["toolCallId"].as_str().unwrap_or_default().to_owned();
             let status = update.body["status"].as_str().map(str::to_owned);
@@ -50,15 +50,13 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
             *known = status.or_else(|| known.take());
         }
     }
-    if open.is_empty() {
-        return Err(CheckFailure::Fail("does not report a tool call of the model".to_owned()));
-    }
+    ensure(!open.is_empty(), "does not report a tool call of the model")?;
     match open.iter().find(|(_, status)| !matches!(status.as_deref(), Some("completed" | "failed"))) {
         None => Ok(()),
-        Some((id, status)) => Err(CheckFailure::Fail(format!(
+        Some((id, status)) => fail(format!(
             "leaves the tool call {} with the status {} at the end of the turn",
             quote(id),
             quote(status.as_deref().unwrap_or("pending"))
-        ))),
+        )),
     }
 }
