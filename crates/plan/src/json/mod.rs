@@ -14,15 +14,14 @@
 //! its text. Here, each part stays text until it is used, and the number of parts is limited.
 
 use std::borrow::Cow;
+use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::{fmt, io};
 
 use memchr::{memchr, memchr2};
 use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, ser};
-use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 use serde_json::value::RawValue;
-use serde_json::{Error, Serializer, Value};
+use serde_json::{Error, Value};
 
 /// About how much memory a parsed value takes, in bytes: its texts, and the parts around them.
 #[must_use]
@@ -45,12 +44,9 @@ pub fn weight(value: &Value) -> usize {
 /// Panics if the value's `Serialize` fails, which never happens for the types of this program.
 #[must_use]
 pub fn to_string<T: Serialize>(value: &T) -> String {
-    let mut bytes = Vec::with_capacity(4096);
-    let mut serializer = Serializer::with_formatter(&mut bytes, Ascii(PrettyFormatter::new()));
     #[expect(clippy::expect_used, reason = "writing to memory does not fail, and all keys are strings")]
-    value.serialize(&mut serializer).expect("serialisable values");
-    bytes.push(b'\n');
-    String::from_utf8(bytes).unwrap_or_default()
+    let text = serde_json::to_string_pretty(value).expect("serialisable values");
+    ascii(text) + "\n"
 }
 
 /// Serializes a path; for `serialize_with`. What is not Unicode in it is replaced by U+FFFD, since JSON cannot have it, and
@@ -81,65 +77,28 @@ pub fn paths<S: ser::Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::
 /// Serializes a value to one line, without a line end.
 #[must_use]
 pub fn to_line<T: Serialize>(value: &T) -> String {
-    let mut bytes = Vec::with_capacity(256);
-    // Neither the types of this program nor writing to memory can fail.
-    let _ = value.serialize(&mut Serializer::with_formatter(&mut bytes, Ascii(CompactFormatter)));
-    String::from_utf8(bytes).unwrap_or_default()
+    // The types of this program cannot fail.
+    ascii(serde_json::to_string(value).unwrap_or_default())
 }
 
-/// Wraps another formatter, and escapes every character outside ASCII.
-struct Ascii<F>(F);
-
-impl<F: Formatter> Formatter for Ascii<F> {
-    fn write_string_fragment<W: ?Sized + io::Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
-        let is_plain = |c: char| c.is_ascii() && c != '\u{7f}';
-        let mut rest = fragment;
-        while let Some(at) = rest.find(|c| !is_plain(c)) {
-            writer.write_all(&rest.as_bytes()[..at])?;
-            let end = rest[at..].find(is_plain).map_or(rest.len(), |length| at + length);
-            for unit in rest[at..end].encode_utf16() {
-                write!(writer, "\\u{unit:04x}")?;
-            }
-            rest = &rest[end..];
+/// Escapes every character outside ASCII, which JSON has in strings only.
+fn ascii(json: String) -> String {
+    let is_plain = |c: char| c.is_ascii() && c != '\u{7f}';
+    if json.chars().all(is_plain) {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len() + 64);
+    for c in json.chars() {
+        if is_plain(c) {
+            out.push(c);
+            continue;
         }
-        writer.write_all(rest.as_bytes())
+        for unit in c.encode_utf16(&mut [0; 2]) {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "\\u{unit:04x}");
+        }
     }
-
-    fn begin_array<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.begin_array(writer)
-    }
-
-    fn end_array<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.end_array(writer)
-    }
-
-    fn begin_array_value<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        self.0.begin_array_value(writer, first)
-    }
-
-    fn end_array_value<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.end_array_value(writer)
-    }
-
-    fn begin_object<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.begin_object(writer)
-    }
-
-    fn end_object<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.end_object(writer)
-    }
-
-    fn begin_object_key<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        self.0.begin_object_key(writer, first)
-    }
-
-    fn begin_object_value<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.begin_object_value(writer)
-    }
-
-    fn end_object_value<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.0.end_object_value(writer)
-    }
+    out
 }
 
 /// The first `MOST` items of an array, each as text.
