@@ -10,6 +10,7 @@
 //! understood otherwise recalls all versions of its agent.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -147,19 +148,11 @@ impl AgentRevocations {
     }
 }
 
-fn members(item: &RawValue) -> Object<'_, MEMBERS> {
-    json::object(Some(item)).unwrap_or_default()
-}
-
-/// The last member with a name.
-fn member<'a>(members: &Object<'a, MEMBERS>, key: &str) -> Option<&'a RawValue> {
-    members.members.iter().rfind(|(name, _)| name == key).map(|(_, value)| *value)
-}
-
 impl Revocation {
     fn read(item: &RawValue) -> Self {
-        let members = members(item);
-        let member = |key: &str| member(&members, key);
+        let Object { members, .. }: Object<'_, MEMBERS> = json::object(Some(item)).unwrap_or_default();
+        // The last of several counts.
+        let member = |key: &str| members.iter().rfind(|(name, _)| name == key).map(|(_, value)| *value);
         let text = |key: &str| json::text(member(key)).map(Cow::into_owned);
         let versions = member("versions").and_then(VersionSet::read);
         let written = text("versions").or_else(|| member("versions").map(|value| value.get().to_owned()));
@@ -197,19 +190,19 @@ type Alternative = Vec<Condition>;
 enum Condition {
     /// This version, in any spelling.
     Is(String),
-    /// The version is ordered so in comparison with this one.
-    Compares(Comparison, Version),
+    /// The version is ordered in one of these ways in comparison with this one.
+    Compares(&'static [Ordering], Version),
     /// A caret, a tilde, or a wildcard.
     Matches(semver::VersionReq),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Comparison {
-    Below,
-    AtMost,
-    AtLeast,
-    Above,
-}
+/// The signs of comparisons, and how a version may then be ordered. Those of two characters come first.
+const SIGNS: [(&str, &[Ordering]); 4] = [
+    (">=", &[Ordering::Greater, Ordering::Equal]),
+    ("<=", &[Ordering::Less, Ordering::Equal]),
+    (">", &[Ordering::Greater]),
+    ("<", &[Ordering::Less]),
+];
 
 /// The text is no set of versions.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -259,22 +252,11 @@ fn words(text: &str) -> Vec<String> {
 impl Condition {
     fn parse(word: &str) -> Result<Self, WrongVersionSet> {
         let wrong = || WrongVersionSet(word.to_owned());
-        let compared = |version: &str, comparison| {
-            let version = Version::parse_loose(version.trim_start_matches('v')).ok_or_else(wrong)?;
-            Ok(Self::Compares(comparison, version))
-        };
-        // `>=` before `>`.
-        if let Some(version) = word.strip_prefix(">=") {
-            return compared(version, Comparison::AtLeast);
-        }
-        if let Some(version) = word.strip_prefix("<=") {
-            return compared(version, Comparison::AtMost);
-        }
-        if let Some(version) = word.strip_prefix('>') {
-            return compared(version, Comparison::Above);
-        }
-        if let Some(version) = word.strip_prefix('<') {
-            return compared(version, Comparison::Below);
+        for (sign, orders) in SIGNS {
+            if let Some(version) = word.strip_prefix(sign) {
+                let version = Version::parse_loose(version.trim_start_matches('v')).ok_or_else(wrong)?;
+                return Ok(Self::Compares(orders, version));
+            }
         }
         if let Some(version) = word.strip_prefix('=') {
             return Version::parse_loose(version).map(|_| Self::Is(version.to_owned())).ok_or_else(wrong);
@@ -292,12 +274,7 @@ impl Condition {
             }
             // What is no number has no place in the order: a recall is not evaded by such a version.
             Self::Compares(..) | Self::Matches(_) if version.is_none() => true,
-            Self::Compares(comparison, wanted) => version.is_some_and(|version| match comparison {
-                Comparison::Below => version < wanted,
-                Comparison::AtMost => version <= wanted,
-                Comparison::AtLeast => version >= wanted,
-                Comparison::Above => version > wanted,
-            }),
+            Self::Compares(orders, wanted) => version.is_some_and(|version| orders.contains(&version.cmp(wanted))),
             Self::Matches(range) => version.is_some_and(|version| {
                 let part = |at: usize| version.parts().get(at).copied().unwrap_or_default();
                 range.matches(&semver::Version::new(part(0), part(1), part(2)))
