@@ -69,7 +69,7 @@ pub struct Discovery {
 }
 
 /// A view in the discovery document.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct DiscoveryView {
     /// SHA-256 of the index.
     pub sha256: String,
@@ -130,13 +130,7 @@ impl View {
         struct Document {
             schema: u32,
             lists: String,
-            views: BTreeMap<String, Digests>,
-        }
-        #[derive(Deserialize)]
-        struct Digests {
-            sha256: String,
-            entry: String,
-            groups: Vec<String>,
+            views: BTreeMap<String, DiscoveryView>,
         }
         let mut document: Document = serde_json::from_slice(text).map_err(|error| WrongForm::of(&error))?;
         if document.schema != SCHEMA_VERSION {

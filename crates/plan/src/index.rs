@@ -341,30 +341,25 @@ fn keep_usable(agent: &mut Value) -> Vec<String> {
 fn keep(ways: &mut Map<String, Value>, place: &str, is_way: impl Fn(&str) -> bool, notes: &mut Vec<String>) {
     ways.retain(|name, way| {
         let problem = if is_way(name) { problem(way) } else { None };
-        notes.extend(problem.map(|problem| format!("{place}/{name} is passed over: {problem}")));
+        notes.extend(problem.as_ref().map(|problem| format!("{place}/{name} is passed over: {problem}")));
         problem.is_none()
     });
 }
 
-fn problem(way: &Value) -> Option<&'static str> {
-    let Some(way) = way.as_object() else { return Some("it is not an object") };
+fn problem(way: &Value) -> Option<String> {
+    let Some(way) = way.as_object() else { return Some("it is not an object".to_owned()) };
     // Some writers have `null` for missing members.
     let of = |name: &str| way.get(name).filter(|value| !value.is_null());
     let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.contains('\0'));
     let are_texts = |value: &Value| value.as_array().is_some_and(|values| values.iter().all(is_text));
     let are_pairs = |value: &Value| value.as_object().is_some_and(|values| values.values().all(is_text));
-    if of("archive").is_some_and(|value| !is_text(value)) {
-        Some("its `archive` is not a text without NUL characters")
-    } else if of("cmd").is_some_and(|value| !is_text(value)) {
-        Some("its `cmd` is not a text without NUL characters")
-    } else if of("sha256").is_some_and(|value| !is_text(value)) {
-        Some("its `sha256` is not a text without NUL characters")
-    } else if of("package").is_some_and(|value| !is_text(value)) {
-        Some("its `package` is not a text without NUL characters")
+    let mut texts = ["archive", "cmd", "sha256", "package"].into_iter();
+    if let Some(name) = texts.find(|name| of(name).is_some_and(|value| !is_text(value))) {
+        Some(format!("its `{name}` is not a text without NUL characters"))
     } else if of("args").is_some_and(|value| !are_texts(value)) {
-        Some("its `args` is not a list of texts without NUL characters")
+        Some("its `args` is not a list of texts without NUL characters".to_owned())
     } else if of("env").is_some_and(|value| !are_pairs(value)) {
-        Some("its `env` does not give texts without NUL characters to names")
+        Some("its `env` does not give texts without NUL characters to names".to_owned())
     } else {
         None
     }

@@ -14,7 +14,7 @@ use pep440_rs::Version as PypiVersion;
 
 use crate::digest::Sha256;
 use crate::json;
-use crate::manifest::{NpmSpec, Pin, PypiSpec, normalized};
+use crate::manifest::{NpmSpec, Pin, PypiSpec, escape_segment, normalized};
 use crate::text::quote;
 pub use npm::{NodeMachine, NpmLock, NpmLockPackage, ScriptedPackage};
 pub use published::{
@@ -86,7 +86,7 @@ fn read_npm(list: &str) -> Result<NpmLock, String> {
             "depends on an address"
         } else if let Some(integrity) = &package.integrity {
             let Err(problem) = check_integrity(integrity) else { continue };
-            let place = quote(&format!("/packages/{}/integrity", path.replace('~', "~0").replace('/', "~1")));
+            let place = quote(&format!("/packages/{}/integrity", escape_segment(path)));
             return Err(format!("at {place}, {problem}"));
         } else if package.in_bundle {
             let mut above = npm::parents(path).filter_map(|path| lock.packages.get(path));
