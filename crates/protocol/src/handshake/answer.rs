@@ -8,8 +8,7 @@ use serde_json::{Map, Value};
 use super::auth::{self, AuthMethod};
 use super::failure::{FailReason, HandshakeFailure};
 use super::features::Features;
-use super::probe::Probes;
-use super::session::SessionChoices;
+use super::probe::{Probes, SessionChoices};
 use super::warnings::kind;
 use acp_registry_plan::text::quote;
 

@@ -1,16 +1,19 @@
 //! The conversation with a running agent. No behavior of the agent can make a call exceed its deadline.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use super::failure::{FailReason, HandshakeFailure};
 use super::message::{self, Id, Message, Response};
-use super::spoken::{Listener, Spoken};
 use super::warnings::Unasked;
-use super::wire::{Lines, MESSAGES, Overflow, Silence, Wire};
+use super::wire::{LINE, Lines, Listener, MESSAGES, Overflow, Silence, Spoken, TOTAL, Wire};
+use acp_registry_host::cause;
 use acp_registry_host::process::{Pipes, ProcessTree, Tail};
+use acp_registry_plan::text::quote;
 
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
@@ -151,9 +154,64 @@ impl Connection {
             told.push(b"\n");
         }
     }
+}
 
-    /// The last part of stdout that is not JSON-RPC.
-    pub(super) fn noise(&mut self) -> String {
-        self.noise.text()
-    }
+/// Why a request with this id and method was not answered.
+pub(super) async fn explain(
+    connection: &mut Connection,
+    silence: Silence,
+    (id, method): (u64, &str),
+    timeout: Duration,
+) -> HandshakeFailure {
+    let (reason, message) = match (&connection.stray, silence) {
+        (Some(Stray::Error(error)), _) => {
+            (FailReason::AgentError, format!("the agent answers, without naming the request, with {error}"))
+        }
+        (Some(Stray::Id(stray)), _) => (
+            FailReason::InvalidResponse,
+            format!("the response has the id {}, where the request has the number {id}", quote(stray)),
+        ),
+        (None, Silence::Timeout) => {
+            let mut message = format!("the agent did not answer {} within {} s", quote(method), timeout.as_secs_f64());
+            let unfinished = connection.wire.unfinished();
+            if message::read(unfinished).is_ok() {
+                message.push_str("; it wrote a message without the line end that every message must have");
+            } else if !unfinished.trim_ascii().is_empty() {
+                let beginning = String::from_utf8_lossy(&unfinished[..unfinished.len().min(1000)]).into_owned();
+                message.push_str(&format!("; it stopped in the middle of a line: {}", quote(&beginning)));
+            }
+            (FailReason::Timeout, message)
+        }
+        (None, Silence::Starved(starved)) => {
+            let (method, starved) = (quote(method), starved.as_secs_f64().round());
+            let why = format!("it did not answer {method}, but waited {starved} s for a processor");
+            (FailReason::MachineBusy, format!("the machine was too busy to judge the agent: {why}"))
+        }
+        (None, Silence::Exited(exit)) => {
+            let stderr = connection.wire.stderr().await;
+            let mut message = format!("the agent ended before it answered ({})", exit.describe());
+            // Some agents write error messages to stdout.
+            if let Some(cause) = cause::quoted(&stderr).or_else(|| cause::quoted(&connection.noise.text())) {
+                message.push_str(&format!(": {cause}"));
+            }
+            (FailReason::Exited, message)
+        }
+        (None, Silence::Closed) => {
+            let message = "the agent closed its stdout without an answer, and went on running";
+            (FailReason::InvalidResponse, message.to_owned())
+        }
+        (None, Silence::Overflow(overflow)) => {
+            let what = match overflow {
+                Overflow::Line => format!("more than {} MiB to stdout without a line end", LINE >> 20),
+                Overflow::Total => format!("more than {} MiB to stdout without an answer", TOTAL >> 20),
+                Overflow::Messages => format!("more than {MESSAGES} messages without an answer"),
+            };
+            (FailReason::InvalidResponse, format!("the agent wrote {what}"))
+        }
+        (None, Silence::Array) => {
+            let message = "the agent wrote messages in an array, and each must be a line of its own";
+            (FailReason::InvalidResponse, message.to_owned())
+        }
+    };
+    HandshakeFailure { reason, message }
 }

@@ -6,15 +6,14 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::answer::Handshake;
-use super::connection::{Connection, Relay};
+use super::connection::{Connection, Relay, explain};
 use super::failure::{FailReason, HandshakeFailure, Verdict};
 use super::message::{Body, Id, Response};
 use super::options::{HandshakeOptions, SetupError};
 use super::outcome::{Outcome, Timing};
 use super::probe::Probe;
-use super::silence::explain;
-use super::spoken::Listener;
 use super::warnings::Unasked;
+use super::wire::Listener;
 use super::{message, probes};
 use acp_registry_host::process::{LaunchDirectories, LaunchSpec, ProcessTree};
 use acp_registry_plan::text::quote;

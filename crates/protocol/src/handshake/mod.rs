@@ -49,9 +49,6 @@ mod outcome;
 mod peer;
 mod probe;
 mod probes;
-mod session;
-mod silence;
-mod spoken;
 mod warnings;
 mod way;
 mod wire;
@@ -72,11 +69,9 @@ pub use message::{initialize as initialize_params, refusal};
 pub use options::{HandshakeOptions, SetupError};
 pub use outcome::{Outcome, Timing};
 pub use peer::{Peer, StartError};
-pub use probe::{Probe, Probes};
-pub use session::{ConfigOption, SessionChoices};
-pub use spoken::Listener;
+pub use probe::{ConfigOption, Probe, Probes, SessionChoices};
 pub use way::{TerminalWay, Variable, Way, WayError};
-pub use wire::{LONGER, Overflow, Silence, Wait};
+pub use wire::{LONGER, Listener, Overflow, Silence, Wait};
 
 /// The time limit for an agent that took `start` to start. A machine that slows the start also slows further answers.
 fn in_proportion(limit: Duration, start: Option<Duration>) -> Duration {

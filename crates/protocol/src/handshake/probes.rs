@@ -9,12 +9,10 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::answer::Handshake;
-use super::connection::Connection;
+use super::connection::{Connection, explain};
 use super::message;
 use super::message::{Body, Response};
-use super::probe::{NEW, Probe};
-use super::session::SessionChoices;
-use super::silence::explain;
+use super::probe::{NEW, Probe, SessionChoices};
 use super::wire::Silence;
 use acp_registry_host::process::ProcessTree;
 use acp_registry_plan::text::quote;

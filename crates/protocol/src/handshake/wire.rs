@@ -1,4 +1,5 @@
-//! The pipes of a running agent: writes bytes and reads lines, however they arrive, without interpreting them.
+//! The pipes of a running agent: writes bytes and reads lines, however they arrive, without interpreting them. Its stderr is
+//! passed on line by line while it runs.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,8 +11,6 @@ use tokio::select;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
-
-use super::spoken::{Listener, Spoken};
 
 /// Size of a read buffer, in bytes.
 const CHUNK: usize = 64 << 10;
@@ -264,8 +263,8 @@ impl Wire {
 
     /// Discards the agent's further output, so that the agent does not block on a full pipe.
     pub(super) fn read_rest(&mut self) {
-        if let Some(stdout) = self.stdout.take() {
-            self.rest_task.spawn(drain(stdout, |_| ()));
+        if let Some(mut stdout) = self.stdout.take() {
+            self.rest_task.spawn(async move { drop(tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await) });
         }
     }
 }
@@ -300,14 +299,6 @@ async fn listen(mut stderr: impl AsyncRead + Unpin, mut spoken: Option<Spoken>, 
         if let Some(spoken) = &mut spoken {
             spoken.push(&buffer[..length]);
         }
-    }
-}
-
-/// Reads to the end.
-async fn drain(mut pipe: impl AsyncRead + Unpin, mut keep: impl FnMut(&[u8])) {
-    let mut buffer = vec![0; CHUNK];
-    while let Ok(length @ 1..) = pipe.read(&mut buffer).await {
-        keep(&buffer[..length]);
     }
 }
 
@@ -385,6 +376,61 @@ impl Lines {
     }
 }
 
+/// Maximum length of a line to pass on, in bytes.
+const TOLD_LINE: usize = 4096;
+
+/// Maximum number of lines to pass on.
+const TOLD_LINES: usize = 1000;
+
+/// Receives one line at a time, without its line end. Not escaped: escape it before printing.
+pub type Listener = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Splits output into lines, and passes them on.
+pub(super) struct Spoken {
+    listener: Listener,
+    line: Vec<u8>,
+    told: usize,
+}
+
+impl Spoken {
+    pub(super) fn new(listener: Listener) -> Self {
+        Self { listener, line: Vec::new(), told: 0 }
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let room = TOLD_LINE.saturating_sub(self.line.len());
+            self.line.extend_from_slice(&piece[..piece.len().min(room)]);
+            if piece.ends_with(b"\n") {
+                self.tell();
+            }
+        }
+    }
+
+    /// Whether there is an unfinished line.
+    pub(super) fn is_unfinished(&self) -> bool {
+        !self.line.is_empty()
+    }
+
+    /// Passes on the line, also an unfinished one: a question to the user ends with a pause instead of a line end.
+    pub(super) fn tell(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        let text = String::from_utf8_lossy(&line);
+        let text = text.trim_end();
+        if !text.is_empty() && self.told < TOLD_LINES {
+            self.told += 1;
+            (self.listener)(text);
+        }
+    }
+}
+
+impl Drop for Spoken {
+    /// The last line may have no line end.
+    fn drop(&mut self) {
+        self.tell();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -447,5 +493,29 @@ mod tests {
             lines.push(piece.as_bytes()).unwrap();
         }
         assert_eq!(lines.push(b"x\n"), Err(Overflow::Total));
+    }
+
+    #[test]
+    fn lines_are_told_as_they_come_and_within_bounds() {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let keep = told.clone();
+        let mut spoken = Spoken::new(Arc::new(move |line: &str| keep.lock().unwrap().push(line.to_owned())));
+        spoken.push(b"open ht");
+        spoken.push(b"tps://h.example\r\n\n  \nthen");
+        assert_eq!(*told.lock().unwrap(), ["open https://h.example"]);
+        assert!(spoken.is_unfinished());
+        spoken.tell();
+        assert_eq!((told.lock().unwrap().pop().as_deref(), spoken.is_unfinished()), (Some("then"), false));
+        spoken.push(&vec![b'x'; 10_000]);
+        spoken.push(b"\n\xff");
+        drop(spoken);
+        {
+            let told = told.lock().unwrap();
+            assert_eq!((told.len(), told[1].len(), told[2].as_str()), (3, TOLD_LINE, "\u{fffd}"));
+        }
+        let keep = told.clone();
+        let mut spoken = Spoken::new(Arc::new(move |line: &str| keep.lock().unwrap().push(line.to_owned())));
+        spoken.push("y\n".repeat(5000).as_bytes());
+        assert_eq!(told.lock().unwrap().len(), 3 + TOLD_LINES);
     }
 }
