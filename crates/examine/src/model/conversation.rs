@@ -91,3 +91,12 @@ pub(super) fn content_text(content: &Value) -> String {
         _ => String::new(),
     }
 }
+
+/// Adds what the model has said: calls of tools with these names, or else a text.
+pub(super) fn add_answer(items: &mut Vec<Item>, calls: impl Iterator<Item = String>) {
+    let before = items.len();
+    items.extend(calls.map(Item::Call));
+    if items.len() == before {
+        items.push(Item::Model);
+    }
+}

@@ -38,7 +38,6 @@ pub use api::Api;
 pub use script::{Script, Step, ToolCall};
 pub use state::{ModelRequest, Play};
 
-use crate::mcp::Record;
 use state::Shared;
 
 /// A running server. It stops, and closes all connections, when this value is dropped.
@@ -81,32 +80,6 @@ impl Model {
     /// The parameters of `providers/set` for each provider in a result of `providers/list` whose API the model speaks.
     pub fn provider_settings(&self, list: &serde_json::Value) -> Vec<serde_json::Value> {
         settings::providers(self.address, list)
-    }
-
-    /// Adds a script, under a new marker.
-    pub fn play(&self, script: Script) -> Play {
-        Shared::play(&self.state, script)
-    }
-
-    /// Adds a script under the marker of this number, to repeat an exchange.
-    pub fn play_as(&self, number: u64, script: Script) -> Play {
-        Shared::play_as(&self.state, number, script)
-    }
-
-    /// Serves one more MCP server over HTTP. Returns its number, for [`mcp_record`](Self::mcp_record), and its path.
-    pub fn serve_mcp(&self) -> (u64, String) {
-        let number = self.state.serve_mcp();
-        (number, format!("/mcp/{number}"))
-    }
-
-    /// What the MCP server with this number has received.
-    pub fn mcp_record(&self, number: u64) -> Record {
-        self.state.mcp_record(number)
-    }
-
-    /// Requests that had no marker, the oldest first. Model lists and token counts are not included.
-    pub fn others(&self) -> Vec<ModelRequest> {
-        self.state.others()
     }
 }
 

@@ -79,7 +79,7 @@ impl Sampler<'_> {
             return target.map_or(Value::Null, |target| self.value(target, depth + 1));
         }
         for name in ["anyOf", "oneOf"] {
-            let choices = schema.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+            let choices = list(schema, name);
             let is_null = |choice: &&Value| types(choice) == ["null"];
             if let Some(choice) = choices.iter().find(|choice| !is_null(choice)).or(choices.first()) {
                 return self.value(choice, depth + 1);
@@ -146,9 +146,8 @@ impl Sampler<'_> {
     }
 
     fn object(&mut self, schema: &Value, depth: usize) -> Value {
-        let required = schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let mut members = Map::new();
-        for name in required.iter().filter_map(Value::as_str) {
+        for name in list(schema, "required").iter().filter_map(Value::as_str) {
             if self.left == 0 || !self.spend(name.len()) {
                 break;
             }

@@ -18,6 +18,11 @@ impl Script {
         Self { steps, is_repeating: false }
     }
 
+    /// A script in which the model calls a tool, and then ends the turn with a text.
+    pub fn calling(call: ToolCall, then: &str) -> Self {
+        Self::new(vec![Step::Call(vec![call]), Step::say(then)])
+    }
+
     /// A script whose last step is the answer to all further requests too, because an agent may continue by itself
     /// what the model did not finish.
     pub fn repeating(steps: Vec<Step>) -> Self {

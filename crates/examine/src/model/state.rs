@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::watch;
 
+use super::Model;
 use super::api::Api;
 use super::conversation::{Conversation, Item, Output};
 use super::reply::{ModelReply, ReplyMessage, harmless, scripted};
@@ -206,22 +207,43 @@ impl Drop for Ticket {
     }
 }
 
+impl Model {
+    /// Adds a script, under a new marker.
+    pub fn play(&self, script: Script) -> Play {
+        let mut inner = self.state.lock();
+        let number = inner.number + 1;
+        inner.add(number, script);
+        Play { number, state: Arc::clone(&self.state) }
+    }
+
+    /// Adds a script under the marker of this number, to repeat an exchange.
+    pub fn play_as(&self, number: u64, script: Script) -> Play {
+        self.state.lock().add(number, script);
+        Play { number, state: Arc::clone(&self.state) }
+    }
+
+    /// Serves one more MCP server over HTTP. Returns its number, for [`mcp_record`](Self::mcp_record), and its path.
+    pub fn serve_mcp(&self) -> (u64, String) {
+        let mut inner = self.state.lock();
+        let number = inner.mcp.last_key_value().map_or(1, |(last, _)| last + 1);
+        inner.mcp.insert(number, Record::default());
+        (number, format!("/mcp/{number}"))
+    }
+
+    /// What the MCP server with this number has received.
+    pub fn mcp_record(&self, number: u64) -> Record {
+        self.state.lock().mcp.get(&number).cloned().unwrap_or_default()
+    }
+
+    /// Requests that had no marker, the oldest first. Model lists and token counts are not included.
+    pub fn others(&self) -> Vec<ModelRequest> {
+        self.state.lock().others.clone()
+    }
+}
+
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn play(state: &Arc<Self>, script: Script) -> Play {
-        let mut inner = state.lock();
-        let number = inner.number + 1;
-        inner.add(number, script);
-        drop(inner);
-        Play { number, state: Arc::clone(state) }
-    }
-
-    pub(super) fn play_as(state: &Arc<Self>, number: u64, script: Script) -> Play {
-        state.lock().add(number, script);
-        Play { number, state: Arc::clone(state) }
     }
 
     /// Waits until a script is as wanted, at most for `limit`. Returns whether it is.
@@ -237,26 +259,11 @@ impl Shared {
         tokio::time::timeout(limit, wanted).await.is_ok()
     }
 
-    pub(super) fn serve_mcp(&self) -> u64 {
-        let mut inner = self.lock();
-        let number = inner.mcp.last_key_value().map_or(1, |(last, _)| last + 1);
-        inner.mcp.insert(number, Record::default());
-        number
-    }
-
-    pub(super) fn mcp_record(&self, number: u64) -> Record {
-        self.lock().mcp.get(&number).cloned().unwrap_or_default()
-    }
-
     /// Records a message to an MCP server.
     pub(super) fn add_mcp(&self, number: u64, variable: Option<String>, message: &Value) {
         if let Some(record) = self.lock().mcp.get_mut(&number) {
             record.add(variable, message);
         }
-    }
-
-    pub(super) fn others(&self) -> Vec<ModelRequest> {
-        self.lock().others.clone()
     }
 
     /// Decides the answer to a conversation, and records the request.

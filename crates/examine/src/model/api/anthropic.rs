@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Writer, named};
-use crate::model::conversation::{Conversation, Item, Output, Tool, content_text, list, text};
+use crate::model::conversation::{Conversation, Item, Output, Tool, add_answer, content_text, list, text};
 use crate::model::reply::{ReplyMessage, Stop};
 use crate::model::tools::ReplyCall;
 
@@ -39,12 +39,7 @@ pub(super) fn read(body: &Value) -> Conversation {
 fn read_message(message: &Value, items: &mut Vec<Item>) {
     if text(message, "role") == "assistant" {
         let calls = list(message, "content").iter().filter(|block| text(block, "type") == "tool_use");
-        let before = items.len();
-        items.extend(calls.map(|call| Item::Call(text(call, "name").to_owned())));
-        if items.len() == before {
-            items.push(Item::Model);
-        }
-        return;
+        return add_answer(items, calls.map(|call| text(call, "name").to_owned()));
     }
     match message.get("content") {
         Some(Value::String(text)) => items.push(Item::User(text.clone())),

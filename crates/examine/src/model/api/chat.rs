@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Writer, data};
-use crate::model::conversation::{Conversation, Item, Output, Tool, content_text, list, text};
+use crate::model::conversation::{Conversation, Item, Output, Tool, add_answer, content_text, list, text};
 use crate::model::reply::{ReplyMessage, Stop};
 use crate::model::tools::ReplyCall;
 
@@ -17,11 +17,7 @@ pub(super) fn read(body: &Value) -> Conversation {
                 let names = list(message, "tool_calls").iter().map(|call| {
                     ["function", "custom"].map(|kind| call.get(kind).map_or("", |call| text(call, "name"))).concat()
                 });
-                let before = items.len();
-                items.extend(names.map(Item::Call));
-                if items.len() == before {
-                    items.push(Item::Model);
-                }
+                add_answer(&mut items, names);
             }
             "tool" | "function" => items.push(Item::Result(content_text(content))),
             _ => read_user(content, &mut items),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Writer, data};
-use crate::model::conversation::{Conversation, Item, Output, Tool, list, text};
+use crate::model::conversation::{Conversation, Item, Output, Tool, add_answer, list, text};
 use crate::model::reply::{ReplyMessage, Stop};
 use crate::model::tools::ReplyCall;
 
@@ -17,11 +17,7 @@ pub(super) fn read(body: &Value) -> Conversation {
     for content in list(body, "contents") {
         if text(content, "role") == "model" {
             let calls = list(content, "parts").iter().filter_map(|part| member(part, "functionCall", "function_call"));
-            let before = items.len();
-            items.extend(calls.map(|call| Item::Call(text(call, "name").to_owned())));
-            if items.len() == before {
-                items.push(Item::Model);
-            }
+            add_answer(&mut items, calls.map(|call| text(call, "name").to_owned()));
         } else {
             items.extend(list(content, "parts").iter().filter_map(read_part));
         }
