@@ -169,6 +169,13 @@ impl StartedAgent {
         json!({ "cwd": self.peer.work().to_string_lossy(), "mcpServers": [] })
     }
 
+    /// Like [`session_params`](Self::session_params), with this value of a member.
+    pub(super) fn session_params_with(&self, member: &str, value: impl Into<Value>) -> Value {
+        let mut params = self.session_params();
+        params[member] = value.into();
+        params
+    }
+
     /// Sends a request with the next id, and returns the id.
     pub(super) async fn request(&mut self, method: &str, params: &Value) -> Value {
         let id = Value::from(self.next_id);

@@ -51,8 +51,8 @@ impl StartedAgent {
         self.needs("/mcpCapabilities/acp")?;
         self.needs_turns()?;
         self.client.drafts.server = Some(server);
-        let mut params = self.session_params();
-        params["mcpServers"] = json!([{ "type": "acp", "name": "acp-registry", "id": server }]);
+        let params =
+            self.session_params_with("mcpServers", json!([{ "type": "acp", "name": "acp-registry", "id": server }]));
         let session = self.open_session_with(&params).await?;
         let turn = self.possible_turn(&session.id, "Call the tool `acp_registry_color`.").await;
         let calls: Vec<AgentCall> =

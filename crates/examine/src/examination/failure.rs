@@ -62,10 +62,14 @@ impl CheckFailure {
     }
 
     /// The text of any variant.
-    pub(super) fn into_text(self) -> String {
+    pub(super) fn text(&mut self) -> &mut String {
         match self {
             Self::Fail(text) | Self::Silent(text) | Self::NotExercised(text) | Self::Unjudged(text) => text,
         }
+    }
+
+    pub(super) fn into_text(mut self) -> String {
+        std::mem::take(self.text())
     }
 }
 

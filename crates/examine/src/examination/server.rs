@@ -11,7 +11,7 @@ use super::agent::StartedAgent;
 use super::failure::{CheckFailure, ensure, fail, not_exercised};
 use super::turn::Turn;
 use crate::mcp::{ECHO, HEADER, MCP, Record, TOOL, VARIABLE};
-use crate::model::{Script, Step, ToolCall};
+use crate::model::{Script, ToolCall};
 
 /// The name of the server.
 pub(super) const NAME: &str = "acp-registry";
@@ -73,8 +73,7 @@ impl StartedAgent {
 
     /// Opens a session with a server, and waits until the agent has asked it for its tools, or for as long as it may take.
     pub(super) async fn session_with(&mut self, server: &McpServer) -> Result<(OpenSession, Record), CheckFailure> {
-        let mut params = self.session_params();
-        params["mcpServers"] = json!([server.params]);
+        let params = self.session_params_with("mcpServers", json!([server.params]));
         let session = self.open_session_with(&params).await?;
         let record = self.connected(server, |record| record.has("tools/list")).await;
         Ok((session, record))
@@ -83,7 +82,7 @@ impl StartedAgent {
     /// Begins a turn in which the model calls the tool of a session's server with a text.
     pub(super) async fn play_echo(&mut self, session: &OpenSession, text: &str) -> Result<Turn, CheckFailure> {
         let call = ToolCall::Named { name: TOOL.to_owned(), arguments: json!({ "text": text }) };
-        self.play(session, Script::new(vec![Step::Call(vec![call]), Step::say("Called")])).await
+        self.play(session, Script::calling(call, "Called")).await
     }
 
     /// Checks that the agent has called the tool in a turn that has ended, with its text, and passed on the result.
@@ -95,12 +94,8 @@ impl StartedAgent {
             let text = "calls a tool of an MCP server with other arguments than those of the model";
             return fail(text);
         }
-        let requests = turn.requests();
-        let mut results = requests.iter().flat_map(|request| &request.results);
-        if results.any(|result| result.contains(&format!("{ECHO}{text}"))) {
-            return Ok(());
-        }
-        fail("does not pass the result of an MCP server's tool to the model")
+        let has_result = turn.any_result(|result| result.contains(&format!("{ECHO}{text}")));
+        ensure(has_result, "does not pass the result of an MCP server's tool to the model")
     }
 
     /// Waits until the record fulfills a condition, up to [`CONNECTS`] if the agent starts the server, and up to half the

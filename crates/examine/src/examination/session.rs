@@ -12,7 +12,7 @@ use super::agent::{StartedAgent, silent};
 use super::failure::{CheckFailure, ensure, not_exercised};
 use super::messages::{ResponseContent, RpcError};
 use crate::mcp::Record;
-use crate::model::{ModelRequest, Script, Step, ToolCall};
+use crate::model::{ModelRequest, Script, ToolCall};
 
 /// Time limit for opening a session, as a multiple of the patience.
 const OPENS: u32 = 3;
@@ -106,8 +106,7 @@ impl StartedAgent {
         }
         let server = self.mcp_server("session")?;
         self.any_session().await?;
-        let mut params = self.session_params();
-        params["mcpServers"] = json!([server.params]);
+        let params = self.session_params_with("mcpServers", json!([server.params]));
         self.new_session(&params).await?.map_err(|error| {
             CheckFailure::Fail(format!("answers `session/new` with an MCP server in it with {error}"))
         })?;
@@ -129,8 +128,7 @@ impl StartedAgent {
     /// Sends `session/load` or a method with the same parameters, for a session in the work directory. If the agent
     /// refuses because the session is open, as some do, it is closed and the request is repeated.
     pub(super) async fn reopen(&mut self, method: &str, session: &str) -> Result<ResponseContent, CheckFailure> {
-        let mut params = self.session_params();
-        params["sessionId"] = session.into();
+        let params = self.session_params_with("sessionId", session);
         let limit = self.patience() * OPENS;
         let first = self.ask_within(method, &params, limit).await?;
         if first.is_ok() || method == "session/fork" || !self.advertises("/sessionCapabilities/close") {
@@ -341,7 +339,7 @@ impl StartedAgent {
         // not answer in time on some machines only.
         let count = "n=0; while [ $n -lt 3000 ] && sleep 0.2; do n=$((n+1)); echo $n; done";
         let command = format!("{count} > '{}'", file.display());
-        let script = Script::new(vec![Step::Call(vec![ToolCall::Shell { command }]), Step::say("Not cancelled")]);
+        let script = Script::calling(ToolCall::Shell { command }, "Not cancelled");
         let turn = self.play(&session, script).await?;
         let mut wait = Wait::until(Instant::now() + self.turn_limit());
         while size() == 0 {

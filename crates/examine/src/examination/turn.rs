@@ -1,5 +1,6 @@
 //! Turns that follow a script of the model, as the checks of the level `turns` use them.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use acp_registry_plan::text::quote;
@@ -13,7 +14,7 @@ use super::client::SessionUpdate;
 use super::exchange::RELEASES;
 use super::failure::{CheckFailure, ensure, fail, needs, not_exercised};
 use super::messages::ResponseContent;
-use crate::model::{ModelRequest, Play, Script, Step};
+use crate::model::{ModelRequest, Play, Script, Step, ToolCall};
 
 /// A turn that has begun.
 #[derive(Debug)]
@@ -37,10 +38,20 @@ impl Turn {
         requests
     }
 
+    /// Whether a text that the model has got in the turn is as wanted.
+    pub(super) fn any_text(&self, is_wanted: impl Fn(&str) -> bool) -> bool {
+        self.requests().iter().flat_map(|request| &request.texts).any(|text| is_wanted(text))
+    }
+
+    /// Whether a result of a tool that the model has got in the turn is as wanted.
+    pub(super) fn any_result(&self, is_wanted: impl Fn(&str) -> bool) -> bool {
+        self.requests().iter().flat_map(|request| &request.results).any(|result| is_wanted(result))
+    }
+
     /// Whether the model has got the prompt of an earlier turn.
     pub(super) fn recalls(&self, conversation: &Conversation) -> bool {
         let prompt = plain(&conversation.prompt);
-        self.requests().iter().flat_map(|request| &request.texts).any(|text| plain(text).contains(&prompt))
+        self.any_text(|text| plain(text).contains(&prompt))
     }
 
     /// Ends the check with `NotExercised` if the agent does not offer the model a tool that its script calls.
@@ -102,6 +113,35 @@ impl StartedAgent {
         let (updates, calls) = (self.client.updates.len(), self.client.calls.len());
         let id = self.begin_prompt(&session.id, &json!(prompt)).await;
         Ok(Turn { play, session: session.id.clone(), id, updates, calls })
+    }
+
+    /// Begins a turn in which the model writes to a file in the work directory with a command. Returns the file as well.
+    pub(super) async fn play_command(
+        &mut self,
+        session: &OpenSession,
+        name: &str,
+        then: &str,
+    ) -> Result<(Turn, PathBuf), CheckFailure> {
+        let file = self.work().join(name);
+        let command = format!("echo acp-registry > '{}'", file.display());
+        Ok((self.play(session, Script::calling(ToolCall::Shell { command }, then)).await?, file))
+    }
+
+    /// Begins a turn with a link to a file in the work directory, which has this text.
+    pub(super) async fn play_link(&mut self, name: &str, text: &str, then: &str) -> Result<Turn, CheckFailure> {
+        let session = self.shared_session().await?;
+        let uri = format!("file://{}", self.file(name, text)?.display());
+        let link = json!({ "type": "resource_link", "uri": uri, "name": name, "mimeType": "text/plain" });
+        self.play_with(&session, Script::new(vec![Step::say(then)]), "", &[link]).await
+    }
+
+    /// Writes a file in the work directory.
+    pub(super) fn file(&self, name: &str, text: &str) -> Result<PathBuf, CheckFailure> {
+        let file = self.work().join(name);
+        match std::fs::write(&file, text) {
+            Ok(()) => Ok(file),
+            Err(error) => not_exercised(format!("a file for the agent cannot be written: {error}")),
+        }
     }
 
     /// Begins a turn in which the model never ends its text, and waits for the first of it. An agent that sends text only at

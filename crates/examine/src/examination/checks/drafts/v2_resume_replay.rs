@@ -43,8 +43,7 @@ async fn replayed(agent: &mut StartedAgent, session: &str, is_whole: bool) -> Re
         return not_exercised(format!("the agent answers `session/close` with {error}"));
     }
     agent.client.updates.clear();
-    let mut params = agent.session_params();
-    params["sessionId"] = session.into();
+    let mut params = agent.session_params_with("sessionId", session);
     if is_whole {
         params["replayFrom"] = json!({ "type": "start" });
     }

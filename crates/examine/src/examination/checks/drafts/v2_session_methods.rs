@@ -23,8 +23,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs_version_2()?;
     agent.needs("/session")?;
     let session = agent.open_session().await?;
-    let mut resumed = agent.session_params();
-    resumed["sessionId"] = session.id.clone().into();
+    let resumed = agent.session_params_with("sessionId", session.id.clone());
     let closed = json!({ "sessionId": session.id });
     for (method, params) in [("session/list", json!({})), ("session/close", closed), ("session/resume", resumed)] {
         if let Err(error) = agent.ask_within(method, &params, agent.turn_limit()).await?

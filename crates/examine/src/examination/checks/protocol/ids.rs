@@ -33,11 +33,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         if let Some(other) = agent.other_ids().next() {
             return fail(format!("answers the id {shown} with the id {}", quote(&other.to_string())));
         }
-        return Err(match silent(silence, PING) {
-            CheckFailure::Silent(text) => CheckFailure::Silent(format!("{text} with the id {shown}")),
-            CheckFailure::Fail(text) => CheckFailure::Fail(format!("{text} with the id {shown}")),
-            other => other,
-        });
+        return Err(silent(silence, PING).with(&format!("with the id {shown}")));
     }
     Ok(())
 }

@@ -22,8 +22,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     if agent.result().pointer("/agentCapabilities/loadSession") != Some(&json!(true)) {
         return not_exercised("the agent does not advertise `loadSession`");
     }
-    let mut params = agent.session_params();
-    params["sessionId"] = NO_SESSION.into();
+    let params = agent.session_params_with("sessionId", NO_SESSION);
     let answer = agent.ask("session/load", &params).await?;
     refused(&answer, "`session/load` for an unknown session")
 }

@@ -30,7 +30,7 @@ use acp_registry_plan::text::quote;
 
 use crate::examination::agent::{NO_SESSION, PING, StartedAgent, error_of_code, silent};
 use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::{CheckFailure, fail, not_exercised};
+use crate::examination::failure::{CheckFailure, ensure, fail, needs, not_exercised};
 
 /// All checks of the level, sorted by id.
 pub(super) static CHECKS: &[&Check] = &[

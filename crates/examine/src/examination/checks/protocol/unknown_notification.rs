@@ -1,7 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
-use crate::examination::failure::ensure;
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, ensure};
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/unknown-notification",

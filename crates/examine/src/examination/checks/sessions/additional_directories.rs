@@ -23,8 +23,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs("/sessionCapabilities/additionalDirectories")?;
     agent.any_session().await?;
     let project = agent.project("second")?;
-    let mut params = agent.session_params();
-    params["additionalDirectories"] = json!([project.to_string_lossy()]);
+    let params = agent.session_params_with("additionalDirectories", json!([project.to_string_lossy()]));
     let result = agent.new_session(&params).await?.map_err(|error| {
         CheckFailure::Fail(format!("answers `session/new` with `additionalDirectories` with {error}"))
     })?;

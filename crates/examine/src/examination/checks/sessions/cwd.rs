@@ -21,8 +21,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.needs("/sessionCapabilities/list")?;
     agent.needs_listed()?;
     let project = agent.project("first")?;
-    let mut params = agent.session_params();
-    params["cwd"] = project.to_string_lossy().into();
+    let params = agent.session_params_with("cwd", project.to_string_lossy());
     let session = agent.open_session_with(&params).await?;
     let listed = agent.listed_or_unable(&session.id).await?;
     let directory = listed["cwd"].as_str().unwrap_or_default();

@@ -1,7 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
-use crate::examination::failure::needs;
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, needs};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/delete",

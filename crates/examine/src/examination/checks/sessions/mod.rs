@@ -36,7 +36,7 @@ use acp_registry_plan::text::quote;
 
 use crate::examination::agent::{StartedAgent, refused};
 use crate::examination::check::{Check, Force, Run, Setup};
-use crate::examination::failure::{CheckFailure, ensure, fail, not_exercised};
+use crate::examination::failure::{CheckFailure, ensure, fail, needs, not_exercised};
 use crate::examination::session_options::{ConfigOption, UNKNOWN, read_options, shown};
 
 /// All checks of the level, sorted by id.

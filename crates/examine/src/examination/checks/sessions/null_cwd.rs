@@ -19,8 +19,7 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params: 
 
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     agent.any_session().await?;
-    let mut params = agent.session_params();
-    params["cwd"] = Value::Null;
+    let params = agent.session_params_with("cwd", Value::Null);
     let answer = agent.new_session(&params).await?;
     refused(&answer, "a session whose `cwd` is `null`")
 }

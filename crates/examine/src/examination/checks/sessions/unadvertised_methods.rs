@@ -20,8 +20,7 @@ agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.spare_session().await?;
     let id = json!({ "sessionId": session.id });
-    let mut full = agent.session_params();
-    full["sessionId"] = session.id.clone().into();
+    let full = agent.session_params_with("sessionId", session.id.clone());
     let capabilities = "/sessionCapabilities";
     // Those that end the session are last.
     let methods = [

@@ -1,7 +1,6 @@
 use acp_registry_remote::CONNECTION;
 
-use super::{BASE, Check, CheckFailure, Remote, Run, Stream, fail, ping};
-use crate::examination::failure::not_exercised;
+use super::{BASE, Check, CheckFailure, Remote, Run, Stream, fail, not_exercised, ping};
 
 pub(super) static CHECK: Check = Check {
     id: "transport/events",

@@ -1,7 +1,6 @@
 use acp_registry_remote::CONNECTION;
 
-use super::{BASE, Check, CheckFailure, JSON, Remote, Run, set_unknown_mode};
-use crate::examination::failure::not_exercised;
+use super::{BASE, Check, CheckFailure, JSON, Remote, Run, not_exercised, set_unknown_mode};
 
 pub(super) static CHECK: Check = Check {
     id: "transport/missing-session",

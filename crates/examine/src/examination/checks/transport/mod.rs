@@ -18,7 +18,7 @@ mod unknown_connection;
 mod web_socket;
 
 use crate::examination::check::{Check, Force, Run};
-use crate::examination::failure::{CheckFailure, ensure, fail};
+use crate::examination::failure::{CheckFailure, ensure, fail, not_exercised};
 use crate::examination::remote::{JSON, Remote, Stream, ping, set_unknown_mode};
 
 /// What most checks of the level have in common.

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall, fail, quote};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, ToolCall, ensure, fail, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/approval",
@@ -25,8 +25,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     // A relative path: it is resolved in the working directory of the session.
     let command = "echo acp-registry > approved.txt && cat approved.txt".to_owned();
     let call = ToolCall::Shell { command: command.clone() };
-    let script = Script::new(vec![Step::Call(vec![call]), Step::say("Approved")]);
-    let turn = agent.play(&session, script).await?;
+    let turn = agent.play(&session, Script::calling(call, "Approved")).await?;
     agent.end_with_tools(&turn).await?;
     agent.needs_permission(&turn)?;
     let text = std::fs::read_to_string(&file).unwrap_or_default();
@@ -37,14 +36,9 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
             "does not run a command that was approved, in the directory of the session; the model gets {result}"
         ));
     }
-    let requests = turn.requests();
-    if requests.iter().all(|request| request.new_results == 0) {
-        return fail("does not send the result of a tool to the model");
-    }
+    let has_result = turn.requests().iter().any(|request| request.new_results > 0);
+    ensure(has_result, "does not send the result of a tool to the model")?;
     // Some repeat the command in the result.
-    let mut results = requests.iter().flat_map(|request| &request.results);
-    if results.any(|result| result.replace(&command, "").contains("acp-registry")) {
-        return Ok(());
-    }
-    fail("does not pass the output of a command to the model")
+    let has_output = turn.any_result(|result| result.replace(&command, "").contains("acp-registry"));
+    ensure(has_output, "does not pass the output of a command to the model")
 }

@@ -1,5 +1,5 @@
 use super::rejection::SETTLES;
-use super::{Check, CheckFailure, Force, Permission, Run, Script, Setup, StartedAgent, Step, ToolCall, ensure};
+use super::{Check, CheckFailure, Force, Permission, Run, Setup, StartedAgent, ensure};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/cancel-permission",
@@ -26,10 +26,7 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#,
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     agent.client.permission = Permission::Hold;
-    let file = agent.work().join("cancelled.txt");
-    let command = format!("echo acp-registry > '{}'", file.display());
-    let script = Script::new(vec![Step::Call(vec![ToolCall::Shell { command }]), Step::say("Not cancelled")]);
-    let turn = agent.play(&session, script).await?;
+    let (turn, file) = agent.play_command(&session, "cancelled.txt", "Not cancelled").await?;
     if !agent.turn_until(&turn, |agent| agent.client.held() > 0).await {
         agent.end_with_tools(&turn).await?;
         return agent.needs_permission(&turn);

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall, fail, not_exercised};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, ToolCall, fail, not_exercised};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/cwd",
@@ -20,12 +20,10 @@ agent {"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"s
 
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let project = agent.project("first")?;
-    let mut params = agent.session_params();
-    params["cwd"] = project.to_string_lossy().into();
+    let params = agent.session_params_with("cwd", project.to_string_lossy());
     let session = agent.open_session_with(&params).await?;
     let command = "echo acp-registry > directory.txt".to_owned();
-    let script = Script::new(vec![Step::Call(vec![ToolCall::Shell { command }]), Step::say("Directory")]);
-    let turn = agent.play(&session, script).await?;
+    let turn = agent.play(&session, Script::calling(ToolCall::Shell { command }, "Directory")).await?;
     agent.end_with_tools(&turn).await?;
     if project.join("directory.txt").exists() {
         return Ok(());

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall, fail};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, ToolCall, ensure, fail};
 use crate::examination::ask::{form_problem, not_asked};
 use crate::examination::client::ClientOffer;
 use crate::examination::drafts::content;
@@ -29,7 +29,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     for action in ["accept", "decline"] {
         agent.client.drafts.action = (action != "accept").then_some(action);
         let call = ToolCall::Ask { question: "Which color".to_owned() };
-        let turn = agent.play(&session, Script::new(vec![Step::Call(vec![call]), Step::say("Asked")])).await?;
+        let turn = agent.play(&session, Script::calling(call, "Asked")).await?;
         let ended = agent.stops_with(&turn, "end_turn").await;
         turn.needs_tools()?;
         let asked = agent.calls(&turn, "elicitation/create");
@@ -40,11 +40,9 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         ended.map_err(|failure| failure.with(&format!("after the action `{action}`")))?;
         let answer = content(&first["requestedSchema"]);
         let texts: Vec<&str> = answer.as_object().into_iter().flatten().filter_map(|(_, text)| text.as_str()).collect();
-        let requests = turn.requests();
-        let mut results = requests.iter().flat_map(|request| &request.results);
-        if action == "accept" && !results.any(|result| texts.iter().all(|text| result.contains(text))) {
-            return fail("does not pass the answer to a question to the model");
-        }
+        let is_answer = |result: &str| texts.iter().all(|text| result.contains(text));
+        let is_passed = action != "accept" || turn.any_result(is_answer);
+        ensure(is_passed, "does not pass the answer to a question to the model")?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, fail};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ensure};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/embedded-context",
@@ -29,10 +29,8 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     } });
     let turn = agent.play_with(&session, Script::new(vec![Step::say("Embedded")]), "", &[resource]).await?;
     agent.stops_with(&turn, "end_turn").await?;
-    let requests = turn.requests();
-    if requests.iter().flat_map(|request| &request.texts).any(|text| text.contains("acp-registry-embedded-text")) {
-        return Ok(());
-    }
-    let text = "advertises `promptCapabilities.embeddedContext`, but does not pass the text of a resource to the model";
-    fail(text)
+    ensure(
+        turn.any_text(|text| text.contains("acp-registry-embedded-text")),
+        "advertises `promptCapabilities.embeddedContext`, but does not pass the text of a resource to the model",
+    )
 }

@@ -1,6 +1,4 @@
-use super::{
-    Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall, fail, needs, not_exercised, quote,
-};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, ToolCall, fail, needs, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/file-reads",
@@ -21,14 +19,9 @@ agent {"jsonrpc":"2.0","id":9,"method":"fs/read_text_file","params":{"sessionId"
 
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
-    let file = agent.work().join("unsaved.txt");
-    let path = file.display().to_string();
-    if let Err(error) = std::fs::write(&file, "acp-registry-saved\n") {
-        return not_exercised(format!("a file for the agent cannot be written: {error}"));
-    }
+    let path = agent.file("unsaved.txt", "acp-registry-saved\n")?.display().to_string();
     agent.client.texts.insert(path.clone(), "acp-registry-unsaved\n".to_owned());
-    let script = Script::new(vec![Step::Call(vec![ToolCall::Read { path }]), Step::say("Read")]);
-    let turn = agent.play(&session, script).await?;
+    let turn = agent.play(&session, Script::calling(ToolCall::Read { path }, "Read")).await?;
     agent.end_with_tools(&turn).await?;
     needs(!agent.calls(&turn, "fs/read_text_file").is_empty(), "the agent reads files itself")?;
     agent.names_session(&turn, "fs/read_text_file")?;

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall, fail, needs, quote};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, ToolCall, fail, needs, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/file-writes",
@@ -27,7 +27,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     let path = agent.work().join("written.txt").display().to_string();
     let write = ToolCall::Write { path: path.clone(), before: None, text: TEXT.to_owned() };
-    let turn = agent.play(&session, Script::new(vec![Step::Call(vec![write]), Step::say("Written")])).await?;
+    let turn = agent.play(&session, Script::calling(write, "Written")).await?;
     agent.end_with_tools(&turn).await?;
     needs(!agent.calls(&turn, "fs/write_text_file").is_empty(), "the agent writes files itself, or not this one")?;
     agent.names_session(&turn, "fs/write_text_file")?;

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, fail};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ensure};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/images",
@@ -31,8 +31,6 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let image = json!({ "type": "image", "mimeType": "image/png", "data": IMAGE });
     let turn = agent.play_with(&session, Script::new(vec![Step::say("Image")]), "", &[image]).await?;
     agent.stops_with(&turn, "end_turn").await?;
-    if turn.requests().iter().any(|request| request.images > 0) {
-        return Ok(());
-    }
-    fail("advertises `promptCapabilities.image`, but does not pass an image to the model")
+    let has_image = turn.requests().iter().any(|request| request.images > 0);
+    ensure(has_image, "advertises `promptCapabilities.image`, but does not pass an image to the model")
 }

@@ -1,6 +1,4 @@
-use serde_json::json;
-
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, fail, not_exercised};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, ensure};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/link-context",
@@ -21,20 +19,10 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
 };
 
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
-    let session = agent.shared_session().await?;
-    let file = agent.work().join("mentioned.txt");
-    if let Err(error) = std::fs::write(&file, "acp-registry-mentioned\n") {
-        return not_exercised(format!("a file for the agent cannot be written: {error}"));
-    }
-    let uri = format!("file://{}", file.display());
-    let link = json!({ "type": "resource_link", "uri": uri, "name": "mentioned.txt", "mimeType": "text/plain" });
-    let turn = agent.play_with(&session, Script::new(vec![Step::say("Mentioned")]), "", &[link]).await?;
+    let turn = agent.play_link("mentioned.txt", "acp-registry-mentioned\n", "Mentioned").await?;
     // That links are accepted is the matter of another check.
     agent.stop_reason(&turn).await.map_err(CheckFailure::into_obstacle)?;
-    let requests = turn.requests();
-    let mut texts = requests.iter().flat_map(|request| request.texts.iter().chain(&request.results));
-    if texts.any(|text| ["mentioned.txt", "acp-registry-mentioned"].iter().any(|part| text.contains(part))) {
-        return Ok(());
-    }
-    fail("does not tell the model about a link to a resource")
+    let is_told = |text: &str| ["mentioned.txt", "acp-registry-mentioned"].iter().any(|part| text.contains(part));
+    let is_passed = turn.any_text(is_told) || turn.any_result(is_told);
+    ensure(is_passed, "does not tell the model about a link to a resource")
 }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, fail};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ensure, fail};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/parallel-sessions",
@@ -40,10 +40,8 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         if (0..5).any(|number| !text.contains(&format!("{own}{number}"))) {
             return fail("does not send the text of one of two sessions with parallel turns");
         }
-        let is_mixed = |text: &String| text.contains(&format!("acp-registry-{foreign}"));
-        if turn.requests().iter().flat_map(|request| &request.texts).any(is_mixed) {
-            return fail("sends the model the prompt of another session");
-        }
+        let is_mixed = turn.any_text(|text| text.contains(&format!("acp-registry-{foreign}")));
+        ensure(!is_mixed, "sends the model the prompt of another session")?;
     }
     Ok(())
 }

@@ -1,6 +1,4 @@
-use super::{
-    Check, CheckFailure, Force, Permission, Run, Script, Setup, StartedAgent, Step, ToolCall, ensure, fail, quote,
-};
+use super::{Check, CheckFailure, Force, Permission, Run, Setup, StartedAgent, ensure, fail, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/permission-options",
@@ -23,10 +21,7 @@ client {"jsonrpc":"2.0","id":9,"result":{"outcome":{"outcome":"selected","option
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     agent.client.permission = Permission::Reject;
-    let file = agent.work().join("options.txt");
-    let command = format!("echo acp-registry > '{}'", file.display());
-    let script = Script::new(vec![Step::Call(vec![ToolCall::Shell { command }]), Step::say("Options")]);
-    let turn = agent.play(&session, script).await?;
+    let (turn, _) = agent.play_command(&session, "options.txt", "Options").await?;
     let ended = agent.end_with_tools(&turn).await;
     let Some(asked) = agent.permissions(&turn).first().copied().cloned() else {
         ended?;

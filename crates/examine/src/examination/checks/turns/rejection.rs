@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{Check, CheckFailure, Force, Permission, Run, Script, Setup, StartedAgent, Step, ToolCall, ensure};
+use super::{Check, CheckFailure, Force, Permission, Run, Setup, StartedAgent, ensure};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/rejection",
@@ -24,10 +24,7 @@ agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     agent.client.permission = Permission::Reject;
-    let file = agent.work().join("rejected.txt");
-    let command = format!("echo acp-registry > '{}'", file.display());
-    let script = Script::new(vec![Step::Call(vec![ToolCall::Shell { command }]), Step::say("Rejected")]);
-    let turn = agent.play(&session, script).await?;
+    let (turn, file) = agent.play_command(&session, "rejected.txt", "Rejected").await?;
     let ended = agent.end_with_tools(&turn).await;
     if agent.permissions(&turn).is_empty() {
         ended?;

@@ -1,6 +1,4 @@
-use serde_json::json;
-
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, not_exercised};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/resource-links",
@@ -21,13 +19,6 @@ agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
 };
 
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
-    let session = agent.shared_session().await?;
-    let file = agent.work().join("linked.txt");
-    if let Err(error) = std::fs::write(&file, "acp-registry\n") {
-        return not_exercised(format!("a file for the agent cannot be written: {error}"));
-    }
-    let uri = format!("file://{}", file.display());
-    let link = json!({ "type": "resource_link", "uri": uri, "name": "linked.txt", "mimeType": "text/plain" });
-    let turn = agent.play_with(&session, Script::new(vec![Step::say("Linked")]), "", &[link]).await?;
+    let turn = agent.play_link("linked.txt", "acp-registry\n", "Linked").await?;
     agent.stop_reason(&turn).await.map(|_| ())
 }

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall, fail, needs};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, ensure, needs};
 use crate::examination::client::TERMINAL_OUTPUT;
 
 pub(super) static CHECK: Check = Check {
@@ -20,16 +20,9 @@ agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION
 
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
-    let file = agent.work().join("output.txt");
-    let command = format!("echo acp-registry > '{}'", file.display());
-    let script = Script::new(vec![Step::Call(vec![ToolCall::Shell { command }]), Step::say("Output")]);
-    let turn = agent.play(&session, script).await?;
+    let (turn, _) = agent.play_command(&session, "output.txt", "Output").await?;
     agent.end_with_tools(&turn).await?;
     needs(!agent.calls(&turn, "terminal/create").is_empty(), "the agent runs commands itself")?;
-    let requests = turn.requests();
-    let mut results = requests.iter().flat_map(|request| &request.results);
-    if results.any(|result| result.contains(TERMINAL_OUTPUT)) {
-        return Ok(());
-    }
-    fail("does not pass the output of a terminal to the model")
+    let has_output = turn.any_result(|result| result.contains(TERMINAL_OUTPUT));
+    ensure(has_output, "does not pass the output of a terminal to the model")
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use acp_registry_protocol::handshake::Silence;
 use tokio::time::Instant;
 
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall, ensure, fail, needs, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, ensure, fail, needs, quote};
 use crate::examination::agent::silent;
 use crate::examination::turn::Turn;
 
@@ -31,10 +31,7 @@ agent {"jsonrpc":"2.0","id":9,"method":"terminal/release","params":{"sessionId":
 
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
-    let file = agent.work().join("terminal.txt");
-    let command = format!("echo acp-registry > '{}'", file.display());
-    let script = Script::new(vec![Step::Call(vec![ToolCall::Shell { command }]), Step::say("Terminal")]);
-    let turn = agent.play(&session, script).await?;
+    let (turn, _) = agent.play_command(&session, "terminal.txt", "Terminal").await?;
     agent.end_with_tools(&turn).await?;
     let created = agent.calls(&turn, "terminal/create").len();
     needs(created != 0, "the agent runs commands itself")?;

@@ -1,8 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::{
-    Check, CheckFailure, Force, Run, Script, SessionUpdate, Setup, StartedAgent, Step, ToolCall, fail, needs, quote,
-};
+use super::{Check, CheckFailure, Force, Run, SessionUpdate, Setup, StartedAgent, fail, needs, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/tool-call-status",
@@ -31,13 +29,10 @@ agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION
 
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
-    let file = agent.work().join("status.txt");
-    let command = format!("echo acp-registry > '{}'", file.display());
-    let script = Script::new(vec![Step::Call(vec![ToolCall::Shell { command }]), Step::say("Status")]);
     let mut stages = BTreeMap::new();
     // The ids of one turn must not appear again in the next.
     for _ in 0..2 {
-        let turn = agent.play(&session, script.clone()).await?;
+        let (turn, _) = agent.play_command(&session, "status.txt", "Status").await?;
         agent.end_with_tools(&turn).await?;
         agent.has_text(&turn, "Status").await;
         advance(&mut stages, &agent.updates(&turn))?;

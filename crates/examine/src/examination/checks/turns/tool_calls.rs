@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ToolCall, ensure, fail, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, ensure, fail, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/tool-calls",
@@ -30,10 +30,7 @@ agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION
 
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
-    let file = agent.work().join("reported.txt");
-    let command = format!("echo acp-registry > '{}'", file.display());
-    let script = Script::new(vec![Step::Call(vec![ToolCall::Shell { command }]), Step::say("Reported")]);
-    let turn = agent.play(&session, script).await?;
+    let (turn, _) = agent.play_command(&session, "reported.txt", "Reported").await?;
     agent.end_with_tools(&turn).await?;
     agent.has_text(&turn, "Reported").await;
     let mut open = BTreeMap::new();
