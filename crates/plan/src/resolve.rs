@@ -272,13 +272,9 @@ impl Plan {
     #[must_use]
     pub fn folder(&self) -> String {
         let platform = self.platform.map_or("-", Platform::as_str);
-        let cmd = match &self.source {
-            Source::Binary(target) => target.cmd.as_str(),
-            Source::Npx(_) | Source::Uvx(_) => "",
-        };
-        let extensions = match &self.source {
-            Source::Npx(package) | Source::Uvx(package) => [&package.command, &package.exclude_newer],
-            Source::Binary(_) => [&None, &None],
+        let (cmd, extensions) = match &self.source {
+            Source::Binary(target) => (target.cmd.as_str(), [&None, &None]),
+            Source::Npx(package) | Source::Uvx(package) => ("", [&package.command, &package.exclude_newer]),
         };
         let parts = [&self.version, self.kind().as_str(), platform, self.source.name(), cmd];
         let mut parts = parts.join("\n");
@@ -700,13 +696,9 @@ pub fn resolve(offers: &[Offer], wanted: &PlanOptions, host: &Host) -> Result<Pl
     if let Some((name, _)) = source.variables().iter().find(is_bad) {
         return Err(Error::ReservedVariable { id: id.to_string(), name: name.clone() });
     }
-    let platform = match &source {
-        Source::Binary(target) => target.platform.parse().ok(),
-        Source::Npx(_) | Source::Uvx(_) => wanted.platform.or(host.platform),
-    };
-    let key = match &source {
-        Source::Binary(target) => target.platform.as_str(),
-        Source::Npx(_) | Source::Uvx(_) => kind.as_str(),
+    let (platform, key) = match &source {
+        Source::Binary(target) => (target.platform.parse().ok(), target.platform.as_str()),
+        Source::Npx(_) | Source::Uvx(_) => (wanted.platform.or(host.platform), kind.as_str()),
     };
     let expected = offer.expected.iter().find(|(known, _)| known == key).map(|(_, expected)| expected.clone());
     Ok(Plan {
@@ -745,10 +737,8 @@ pub fn pick(offers: &[Offer], wanted: &PlanOptions) -> Result<Offer, Error> {
     }
     let of_index = offers.iter().find(|offer| offer.origin == OfferOrigin::Index);
     let packages = of_index.map(|offer| offer.in_version(version));
-    let has_packages =
-        of_index.is_some_and(|offer| offer.distribution.npx.is_some() || offer.distribution.uvx.is_some());
-    let other = packages.filter(|offer| offer.distribution.npx.is_some() || offer.distribution.uvx.is_some());
-    other.ok_or_else(|| unknown(version, has_packages))
+    let has_packages = |offer: &Offer| offer.distribution.packages().next().is_some();
+    packages.filter(has_packages).ok_or_else(|| unknown(version, of_index.is_some_and(has_packages)))
 }
 
 fn declares(offer: &Offer, kind: Kind) -> bool {
