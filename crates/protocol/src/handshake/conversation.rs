@@ -9,7 +9,7 @@ use super::answer::Handshake;
 use super::connection::{Connection, Relay, explain};
 use super::failure::{FailReason, HandshakeFailure, Verdict};
 use super::message::{Body, Id, Response};
-use super::options::{HandshakeOptions, SetupError};
+use super::options::{HandshakeOptions, SetupError, close};
 use super::outcome::{Outcome, Timing};
 use super::probe::Probe;
 use super::warnings::Unasked;
@@ -105,7 +105,7 @@ impl Conversation {
             }
             Err(error) => {
                 outcome.judge(Err(HandshakeFailure::new(FailReason::SpawnFailed, error.to_string())));
-                close(sandbox, options.keep, &mut outcome);
+                outcome.left = close(sandbox, options.keep);
                 outcome.timing.total = started.elapsed();
                 Err(OpenError::Agent(Box::new(outcome)))
             }
@@ -228,7 +228,7 @@ impl Conversation {
             warnings.push(format!("{} could not be ended", processes(ending.survivors)));
         }
         outcome.judge(judgement);
-        close(sandbox, keep, &mut outcome);
+        outcome.left = close(sandbox, keep);
         outcome.timing.total = started.elapsed();
         outcome
     }
@@ -237,14 +237,6 @@ impl Conversation {
 impl std::fmt::Debug for Conversation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Conversation").field("outcome", &self.outcome).finish_non_exhaustive()
-    }
-}
-
-fn close(sandbox: LaunchDirectories, keep: bool, outcome: &mut Outcome) {
-    if keep {
-        sandbox.keep();
-    } else if let Err(error) = sandbox.remove() {
-        outcome.left = Some(error.to_string());
     }
 }
 

@@ -244,7 +244,7 @@ pub(super) fn in_directory(directory: &Path) -> Value {
 
 /// A request as one line.
 pub(super) fn request(id: u64, method: &str, params: &Value) -> Vec<u8> {
-    line(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
+    format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).into_bytes()
 }
 
 /// The response to a request of the agent, all of which are refused. `id` is JSON as the agent has written it.
@@ -258,10 +258,6 @@ pub fn refusal(id: &RawValue, method: &str) -> Vec<u8> {
     };
     let error = json!({ "code": code, "message": message });
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"error\":{error}}}\n", id.get().replace(['\n', '\r'], " ")).into_bytes()
-}
-
-fn line(message: &Value) -> Vec<u8> {
-    format!("{message}\n").into_bytes()
 }
 
 #[cfg(test)]

@@ -67,6 +67,15 @@ impl HandshakeOptions {
     }
 }
 
+/// Removes a sandbox, or keeps it. Returns why it could not be removed, if so.
+pub(super) fn close(sandbox: LaunchDirectories, keep: bool) -> Option<String> {
+    if keep {
+        sandbox.keep();
+        return None;
+    }
+    sandbox.remove().err().map(|error| error.to_string())
+}
+
 /// Why a check could not run, for reasons other than the agent.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
-use super::options::{HandshakeOptions, SetupError};
+use super::options::{HandshakeOptions, SetupError, close};
 use super::wire::{Lines, Silence, Wait, Wire};
 use acp_registry_host::process::{Exit, LaunchDirectories, LaunchSpec, ProcessTree, RunDelays, SpawnError};
 
@@ -125,11 +125,7 @@ impl Peer {
         let Self { mut wire, tree, sandbox, keep, .. } = self;
         wire.hang_up();
         tree.end_within(GRACE).await;
-        if keep {
-            sandbox.keep();
-            return None;
-        }
-        sandbox.remove().err().map(|error| error.to_string())
+        close(sandbox, keep)
     }
 }
 
