@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::api::Api;
 use super::body::{Body, STALL, full, half, stream};
 use super::reply::{End, ModelReply, ReplyMessage};
-use super::state::{Shared, Ticket};
+use super::state::Shared;
 use crate::mcp;
 
 /// Maximum size of a request's body, in bytes.
@@ -89,78 +89,69 @@ struct Received<'a> {
     _room: (Option<SemaphorePermit<'a>>, Option<SemaphorePermit<'a>>),
 }
 
-/// The answer to a request, and what its form depends on.
-struct Decided {
-    reply: ModelReply,
-    ticket: Ticket,
-    model: String,
-    is_streamed: bool,
+async fn answer(request: Request<Incoming>, state: &Arc<Shared>, room: &Room) -> Result<Response<Body>, Infallible> {
+    Ok(respond(request, state, room).await.unwrap_or_else(|refusal| *refusal))
 }
 
-async fn answer(request: Request<Incoming>, state: &Arc<Shared>, room: &Room) -> Result<Response<Body>, Infallible> {
-    let route = route(request.method(), request.uri().path());
-    Ok(match route {
+/// The response to a request, or the one that refuses its body.
+async fn respond(
+    request: Request<Incoming>,
+    state: &Arc<Shared>,
+    room: &Room,
+) -> Result<Response<Body>, Box<Response<Body>>> {
+    Ok(match route(request.method(), request.uri().path()) {
         Ok(Route::Root) => json(StatusCode::OK, &serde_json::json!({})),
         Ok(Route::Models(api)) => json(StatusCode::OK, &api.models()),
         Ok(Route::Model(api, name)) => json(StatusCode::OK, &api.model(&name)),
         Ok(Route::Mcp(number)) => {
             let header = request.headers().get(mcp::HEADER).map(|value| value.to_str().unwrap_or_default().to_owned());
-            let respond = |message: &Value| {
+            let received = receive(request, Api::Chat, room).await?;
+            let answer = read(state, Api::Chat, received, |message| {
                 state.add_mcp(number, header, message);
                 mcp::response(message)
-            };
-            match receive(request, Api::Chat, room).await.and_then(|received| read(state, Api::Chat, received, respond))
-            {
-                Ok(Some(answer)) => json(StatusCode::OK, &answer),
-                Ok(None) => response(StatusCode::ACCEPTED, JSON, full(String::new())),
-                Err(response) => *response,
+            })?;
+            match answer {
+                Some(answer) => json(StatusCode::OK, &answer),
+                None => response(StatusCode::ACCEPTED, JSON, full(String::new())),
             }
         }
-        Ok(Route::Count(api)) => match receive(request, api, room).await {
-            Ok(received) => {
-                let size = received.bytes.len();
-                match read(state, api, received, |_| ()) {
-                    Ok(()) => json(StatusCode::OK, &api.count(size)),
-                    Err(response) => *response,
-                }
-            }
-            Err(response) => *response,
-        },
+        Ok(Route::Count(api)) => {
+            let received = receive(request, api, room).await?;
+            let size = received.bytes.len();
+            read(state, api, received, |_| ())?;
+            json(StatusCode::OK, &api.count(size))
+        }
         Ok(Route::Answer { api, model, is_streamed }) => {
             let path = request.uri().path().to_owned();
             let is_sse = request.uri().query().is_some_and(|query| query.split('&').any(|part| part == "alt=sse"));
-            let decide = |body: &Value| {
+            let received = receive(request, api, room).await?;
+            let (reply, mut ticket, model, is_streamed) = read(state, api, received, |body| {
                 let mut conversation = api.read(body);
                 if let (Some(model), Some(is_streamed)) = (model, is_streamed) {
                     (conversation.model, conversation.is_streamed) = (model, is_streamed);
                 }
                 conversation.bound();
                 let (reply, ticket) = Shared::reply(state, api, &path, &conversation);
-                Decided { reply, ticket, model: conversation.model, is_streamed: conversation.is_streamed }
-            };
-            match receive(request, api, room).await.and_then(|received| read(state, api, received, decide)) {
-                Ok(Decided { reply, mut ticket, model, is_streamed }) => {
-                    match reply {
-                        ModelReply::Failure(status) => {
-                            ticket.finish();
-                            failure(api, status)
-                        }
-                        ModelReply::Message(message) if is_streamed => {
-                            let writer = api.writer(&model, ticket.serial, is_sse);
-                            let kind = if api == Api::Gemini && !is_sse { JSON } else { "text/event-stream" };
-                            response(StatusCode::OK, kind, stream(message, writer, ticket))
-                        }
-                        ModelReply::Message(message) => {
-                            if message.end == End::Stall {
-                                // Dropped with the ticket when the client closes the connection.
-                                sleep(STALL).await;
-                            }
-                            ticket.finish();
-                            whole(api, &model, &message, ticket.serial)
-                        }
-                    }
+                (reply, ticket, conversation.model, conversation.is_streamed)
+            })?;
+            match reply {
+                ModelReply::Failure(status) => {
+                    ticket.finish();
+                    failure(api, status)
                 }
-                Err(response) => *response,
+                ModelReply::Message(message) if is_streamed => {
+                    let writer = api.writer(&model, ticket.serial, is_sse);
+                    let kind = if api == Api::Gemini && !is_sse { JSON } else { "text/event-stream" };
+                    response(StatusCode::OK, kind, stream(message, writer, ticket))
+                }
+                ModelReply::Message(message) => {
+                    if message.end == End::Stall {
+                        // Dropped with the ticket when the client closes the connection.
+                        sleep(STALL).await;
+                    }
+                    ticket.finish();
+                    whole(api, &model, &message, ticket.serial)
+                }
             }
         }
         Err(NoRoute::Unknown) => refuse(Api::Chat, StatusCode::NOT_FOUND, "There is nothing at this path."),
