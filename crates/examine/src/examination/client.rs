@@ -50,31 +50,23 @@ impl ClientOffer {
     /// The parameters of `initialize`.
     pub(super) fn params(self, version: u16) -> Value {
         let mut params = initialize_params(version);
+        let capabilities = &mut params["clientCapabilities"];
         match self {
             Self::All | Self::Next => {}
             Self::Drafts => {
                 // Fewer than the agent may support, so that one which ignores the offer is noticed.
-                params["clientCapabilities"]["nes"] = json!({ "jump": {} });
-                params["clientCapabilities"]["positionEncodings"] = json!(["utf-32", "utf-16"]);
-                params["clientCapabilities"]["elicitation"] = json!({ "form": {} });
+                capabilities["nes"] = json!({ "jump": {} });
+                capabilities["positionEncodings"] = json!(["utf-32", "utf-16"]);
             }
-            Self::OnlyWriting => {
-                params["clientCapabilities"]["fs"] = json!({ "readTextFile": false, "writeTextFile": true });
-                params["clientCapabilities"]["terminal"] = false.into();
+            Self::OnlyWriting | Self::NoFiles | Self::Links | Self::Forms => {
+                let writes = self == Self::OnlyWriting;
+                capabilities["fs"] = json!({ "readTextFile": false, "writeTextFile": writes });
+                capabilities["terminal"] = false.into();
             }
-            Self::Links => {
-                params = Self::NoFiles.params(version);
-                params["clientCapabilities"]["elicitation"] = json!({ "url": {} });
-            }
-            Self::Forms => {
-                params = Self::NoFiles.params(version);
-                params["clientCapabilities"]["elicitation"] = json!({ "form": {} });
-            }
-            Self::NoFiles => {
-                params["clientCapabilities"]["fs"] = json!({ "readTextFile": false, "writeTextFile": false });
-                params["clientCapabilities"]["terminal"] = false.into();
-            }
-            Self::Nothing => params["clientCapabilities"] = json!({}),
+            Self::Nothing => *capabilities = json!({}),
+        }
+        if let Some(mode) = self.elicitation() {
+            capabilities["elicitation"] = json!({ mode: {} });
         }
         params
     }

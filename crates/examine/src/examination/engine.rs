@@ -14,13 +14,12 @@ use acp_registry_remote::{Endpoint, Wire};
 use tokio::join;
 use tokio::time::{Instant, timeout_at};
 
-use super::access::Access;
+use super::access::{Access, Recipe};
 use super::check::{Check, Force, Level, Run, Setup};
 use super::checks::CHECKS;
 use super::failure::{CheckFailure, not_exercised};
 use super::lane::{Common, GroupResult, Item, Lane, Progress, Ran};
 use super::messages::OutputViolations;
-use super::recipe::Recipe;
 use super::remote::Remote;
 use super::result::{CheckVerdict, Examination, Examined};
 use crate::model::Model;

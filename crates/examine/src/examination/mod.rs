@@ -18,7 +18,6 @@
 
 mod access;
 mod agent;
-mod ask;
 mod check;
 mod checks;
 mod client;
@@ -30,7 +29,6 @@ mod lane;
 mod listing;
 mod messages;
 mod nes;
-mod recipe;
 mod record;
 mod remote;
 mod replay;
@@ -48,6 +46,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::model::Model;
+pub use access::Recipe;
 use acp_registry_host::process::LaunchSpec;
 use acp_registry_protocol::handshake::{HandshakeOptions, Outcome};
 use acp_registry_remote::Endpoint;
@@ -56,7 +55,6 @@ pub use checks::{CHECKS, find};
 pub use engine::{ExaminationPlan, LIMIT, examine};
 pub use exchange::{Exchange, ExchangeError};
 pub use lane::Progress;
-pub use recipe::Recipe;
 pub use record::{CheckRecord, Judgement, Record};
 pub use replay::{ReplayError, Replayed, replay};
 pub use result::{CheckVerdict, Examination, Examined, Shortfall, VerdictCounts};

@@ -9,10 +9,10 @@ use acp_registry_protocol::handshake::{HandshakeOptions, Peer, StartError};
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::access::Recipe;
 use super::agent::add_projects;
 use super::engine::{led, serve};
 use super::exchange::{CLOSES, Exchange, Part, RELEASES, TERMINATES};
-use super::recipe::Recipe;
 use super::session::CONTENT;
 use crate::model::{Model, Play};
 
