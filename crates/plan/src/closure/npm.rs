@@ -18,8 +18,8 @@ pub struct NpmLock {
 }
 
 /// A package at one place of the tree.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct NpmLockPackage {
     /// The name, if it is not that of the directory.
     pub name: Option<String>,
@@ -30,36 +30,25 @@ pub struct NpmLockPackage {
     pub(super) resolved: Option<IgnoredAny>,
     pub(super) link: Option<IgnoredAny>,
     /// Whether it is in the archive of a package above it.
-    #[serde(default)]
     pub in_bundle: bool,
-    #[serde(default)]
     pub(super) bundle_dependencies: Value,
-    #[serde(default)]
     pub(super) dependencies: BTreeMap<String, String>,
-    #[serde(default)]
     pub(super) optional_dependencies: BTreeMap<String, String>,
-    #[serde(default)]
     pub(super) peer_dependencies: BTreeMap<String, String>,
-    #[serde(default)]
     peer_dependencies_meta: BTreeMap<String, PeerMeta>,
     /// Whether the tree is whole without it.
-    #[serde(default)]
     optional: bool,
     /// Whether npm would run a script of it.
-    #[serde(default)]
     pub has_install_script: bool,
     /// Its commands, as in `package.json`.
     pub bin: Option<Box<RawValue>>,
     /// The day on which its version was published, in UTC, where the registry of packages has said so. npm does not read it.
-    #[serde(default, deserialize_with = "day")]
+    #[serde(deserialize_with = "day")]
     pub published: Option<Date>,
     /// The size of its archive, in bytes, where the registry of packages has said so. npm does not read it.
     pub size: Option<u64>,
-    #[serde(default)]
     os: Value,
-    #[serde(default)]
     cpu: Value,
-    #[serde(default)]
     libc: Value,
 }
 
