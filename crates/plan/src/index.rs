@@ -423,14 +423,14 @@ impl Entry {
             // The line number is that within the entry, and does not help.
             format!("is passed over: {}", error.split(" at line ").next().unwrap_or_default())
         })?;
-        let Distribution { binary, npx, uvx } = form.distribution;
+        let Distribution { binary, npx, uvx } = form.distribution.0;
         let (has_npx, has_uvx) = (npx.is_some(), uvx.is_some());
         let mut entry = Self {
             id: form.id.0,
             name: form.name.0,
             version: form.version.0,
             description: form.description.0,
-            authors: form.authors.0.join(", "),
+            authors: form.authors.0.0.join(", "),
             license: form.license.0,
             icon: form.icon.0,
             platforms: binary.platforms,
@@ -442,8 +442,8 @@ impl Entry {
         };
         entry.held = HeldVersion::parse(&form.held, &entry.version).map(Box::new);
         for Package { package, command } in npx.into_iter().chain(uvx) {
-            entry.packages.extend(Some(package.0).filter(|text| !text.is_empty()));
-            entry.commands.extend(Some(command.0).filter(|text| !text.is_empty()));
+            entry.packages.extend(Some(package).filter(|text| !text.is_empty()));
+            entry.commands.extend(Some(command).filter(|text| !text.is_empty()));
         }
         match entry.problem() {
             None => Ok(entry),
@@ -472,29 +472,21 @@ fn is_version(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-+.".contains(&b))
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct EntryMembers {
-    #[serde(default)]
-    id: Text,
-    #[serde(default)]
-    name: Text,
-    #[serde(default)]
-    version: Text,
-    #[serde(default)]
-    description: Text,
-    #[serde(default)]
-    authors: Texts,
-    #[serde(default)]
-    license: Text,
-    #[serde(default)]
-    icon: Text,
-    #[serde(default)]
-    distribution: Distribution,
-    #[serde(default)]
+    id: Kept<String>,
+    name: Kept<String>,
+    version: Kept<String>,
+    description: Kept<String>,
+    authors: Kept<Authors>,
+    license: Kept<String>,
+    icon: Kept<String>,
+    distribution: Kept<Distribution>,
     held: Value,
 }
 
-/// The kinds of distribution; none when it is something else.
+/// The kinds of distribution.
 #[derive(Default)]
 struct Distribution {
     binary: Archives,
@@ -502,35 +494,27 @@ struct Distribution {
     uvx: Option<Package>,
 }
 
-/// A string; empty when it is something else.
+/// The names of the authors.
 #[derive(Default)]
-struct Text(String);
+struct Authors(Vec<String>);
 
-/// A list of strings; none when it is something else.
-#[derive(Default)]
-struct Texts(Vec<String>);
-
-/// The platforms of archives and their commands; none when it is something else.
+/// The platforms of archives, and their commands.
 #[derive(Default)]
 struct Archives {
     platforms: Vec<Cow<'static, str>>,
     commands: Vec<String>,
 }
 
-/// The command of an archive; none when it is something else.
+/// The command of an archive.
 #[derive(Default)]
-struct Command(Text);
+struct Command(String);
 
 /// A package.
 #[derive(Default)]
 struct Package {
-    package: Text,
-    command: Text,
+    package: String,
+    command: String,
 }
-
-/// A package; none when it is not an object.
-#[derive(Default)]
-struct OptionalPackage(Option<Package>);
 
 /// The name of a platform. Those that are known take no memory.
 struct Name(Cow<'static, str>);
@@ -552,143 +536,145 @@ impl<'de> Deserialize<'de> for Name {
     }
 }
 
-/// Implements `Deserialize` for types that accept any JSON, and keep what has the right type.
-macro_rules! lenient {
-    ($type:ty, { $($own:item)* }, { $($other:ident),* }) => {
-        impl<'de> Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct Any;
-                impl<'de> Visitor<'de> for Any {
-                    type Value = $type;
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        f.write_str("anything")
-                    }
-                    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> { Ok(Self::Value::default()) }
-                    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> { Ok(Self::Value::default()) }
-                    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> { Ok(Self::Value::default()) }
-                    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> { Ok(Self::Value::default()) }
-                    fn visit_unit<E>(self) -> Result<Self::Value, E> { Ok(Self::Value::default()) }
-                    $(lenient!(@ $other);)*
-                    $($own)*
-                }
-                deserializer.deserialize_any(Any)
-            }
-        }
-    };
-    (@ text) => {
-        fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> { Ok(Self::Value::default()) }
-    };
-    (@ seq) => {
-        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-            while seq.next_element::<IgnoredAny>()?.is_some() {}
-            Ok(Self::Value::default())
-        }
-    };
-    (@ map) => {
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-            Ok(Self::Value::default())
-        }
-    };
+/// A value that may be any JSON, of which only what has the right type is kept.
+#[derive(Default)]
+struct Kept<T>(T);
+
+/// What is kept of a text, a list or an object: by default, nothing.
+trait Lenient: Default {
+    fn text(&mut self, _: &str) {}
+
+    fn list<'de, A: SeqAccess<'de>>(&mut self, mut list: A) -> Result<(), A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(())
+    }
+
+    fn object<'de, A: MapAccess<'de>>(&mut self, mut object: A) -> Result<(), A::Error> {
+        while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(())
+    }
 }
 
-lenient!(
-    Text,
-    {
-        fn visit_str<E>(self, text: &str) -> Result<Text, E> {
-            Ok(Text(text.to_owned()))
-        }
-    },
-    { seq, map }
-);
+impl<'de, T: Lenient> Deserialize<'de> for Kept<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Self::default())
+    }
+}
 
-lenient!(
-    Texts,
-    {
-        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Texts, A::Error> {
-            let mut texts = Texts::default();
-            while let Some(Text(text)) = seq.next_element()? {
-                if texts.0.len() < AUTHORS && !text.is_empty() {
-                    texts.0.push(text);
-                }
-            }
-            Ok(texts)
-        }
-    },
-    { text, map }
-);
+impl<'de, T: Lenient> Visitor<'de> for Kept<T> {
+    type Value = Self;
 
-lenient!(
-    Distribution,
-    {
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Distribution, A::Error> {
-            let mut found = Distribution::default();
-            while let Some(key) = map.next_key::<String>()? {
-                match key.as_str() {
-                    "binary" => found.binary = map.next_value()?,
-                    "npx" => found.npx = map.next_value::<OptionalPackage>()?.0,
-                    "uvx" => found.uvx = map.next_value::<OptionalPackage>()?.0,
-                    _ => drop(map.next_value::<IgnoredAny>()?),
-                }
-            }
-            Ok(found)
-        }
-    },
-    { seq, text }
-);
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything")
+    }
 
-lenient!(
-    Archives,
-    {
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Archives, A::Error> {
-            let mut found = Archives { platforms: Vec::with_capacity(Platform::ALL.len()), commands: Vec::new() };
-            while let Some((Name(platform), Command(Text(command)))) = map.next_entry()? {
-                found.platforms.push(platform);
-                let is_kept = found.commands.len() < COMMANDS && (1..=COMMAND_LIMIT).contains(&command.len());
-                if is_kept && !found.commands.contains(&command) {
-                    found.commands.push(command);
-                }
-            }
-            Ok(found)
-        }
-    },
-    { seq, text }
-);
+    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
 
-lenient!(
-    Command,
-    {
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Command, A::Error> {
-            let mut found = Command::default();
-            while let Some(key) = map.next_key::<String>()? {
-                match key.as_str() {
-                    "cmd" => found.0 = map.next_value()?,
-                    _ => drop(map.next_value::<IgnoredAny>()?),
-                }
-            }
-            Ok(found)
-        }
-    },
-    { seq, text }
-);
+    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
 
-lenient!(
-    OptionalPackage,
-    {
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<OptionalPackage, A::Error> {
-            let mut found = Package::default();
-            while let Some(key) = map.next_key::<String>()? {
-                match key.as_str() {
-                    "package" => found.package = map.next_value()?,
-                    "command" => found.command = map.next_value()?,
-                    _ => drop(map.next_value::<IgnoredAny>()?),
-                }
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(mut self, text: &str) -> Result<Self, E> {
+        self.0.text(text);
+        Ok(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, list: A) -> Result<Self, A::Error> {
+        self.0.list(list)?;
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, object: A) -> Result<Self, A::Error> {
+        self.0.object(object)?;
+        Ok(self)
+    }
+}
+
+impl Lenient for String {
+    fn text(&mut self, text: &str) {
+        text.clone_into(self);
+    }
+}
+
+impl Lenient for Authors {
+    fn list<'de, A: SeqAccess<'de>>(&mut self, mut list: A) -> Result<(), A::Error> {
+        while let Some(Kept(text)) = list.next_element::<Kept<String>>()? {
+            if self.0.len() < AUTHORS && !text.is_empty() {
+                self.0.push(text);
             }
-            Ok(OptionalPackage(Some(found)))
         }
-    },
-    { seq, text }
-);
+        Ok(())
+    }
+}
+
+impl Lenient for Distribution {
+    fn object<'de, A: MapAccess<'de>>(&mut self, mut object: A) -> Result<(), A::Error> {
+        while let Some(key) = object.next_key::<String>()? {
+            match key.as_str() {
+                "binary" => self.binary = object.next_value::<Kept<_>>()?.0,
+                "npx" => self.npx = object.next_value::<Kept<_>>()?.0,
+                "uvx" => self.uvx = object.next_value::<Kept<_>>()?.0,
+                _ => drop(object.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Lenient for Archives {
+    fn object<'de, A: MapAccess<'de>>(&mut self, mut object: A) -> Result<(), A::Error> {
+        self.platforms.reserve_exact(Platform::ALL.len());
+        while let Some((Name(platform), Kept(Command(command)))) = object.next_entry()? {
+            self.platforms.push(platform);
+            let is_kept = self.commands.len() < COMMANDS && (1..=COMMAND_LIMIT).contains(&command.len());
+            if is_kept && !self.commands.contains(&command) {
+                self.commands.push(command);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Lenient for Command {
+    fn object<'de, A: MapAccess<'de>>(&mut self, mut object: A) -> Result<(), A::Error> {
+        while let Some(key) = object.next_key::<String>()? {
+            match key.as_str() {
+                "cmd" => self.0 = object.next_value::<Kept<_>>()?.0,
+                _ => drop(object.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// None when it is not an object.
+impl Lenient for Option<Package> {
+    fn object<'de, A: MapAccess<'de>>(&mut self, mut object: A) -> Result<(), A::Error> {
+        let found = self.get_or_insert_default();
+        while let Some(key) = object.next_key::<String>()? {
+            match key.as_str() {
+                "package" => found.package = object.next_value::<Kept<_>>()?.0,
+                "command" => found.command = object.next_value::<Kept<_>>()?.0,
+                _ => drop(object.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(())
+    }
+}
 
 #[cfg(test)]
 mod tests {
