@@ -1,12 +1,13 @@
 //! A running agent, as checks use it.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use acp_registry_host::process::{Exit, Home, LaunchSpec, RunDelays};
 use acp_registry_plan::json::weight;
 use acp_registry_plan::text::quote;
-use acp_registry_protocol::handshake::{HandshakeOptions, Peer, Silence, StartError, Wait, refusal};
+use acp_registry_protocol::handshake::{HandshakeOptions, Peer, Silence, StartError, refusal};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
@@ -16,7 +17,7 @@ use super::client::{ClientOffer, ClientState};
 use super::drafts::ClientReply;
 use super::exchange::{CLOSES, Exchange, TERMINATES};
 use super::failure::{BUSY, CheckFailure, fail, not_exercised};
-use super::messages::{AgentMessage, OutputViolations, ResponseContent, RpcError, Sent};
+use super::messages::{AgentMessage, OutputViolations, ResponseContent, RpcError};
 use super::schema::SchemaVersion;
 
 /// A method that no agent implements. The protocol reserves names that begin with an underscore for extensions, and
@@ -48,7 +49,7 @@ pub(super) fn add_projects(options: &mut HandshakeOptions) {
 
 /// A started agent.
 pub(super) struct StartedAgent {
-    peer: Peer,
+    pub(super) peer: Peer,
     /// All that it and the client have written.
     pub(super) exchange: Exchange,
     /// The `acp-registry` executable, which can be an MCP server.
@@ -56,7 +57,8 @@ pub(super) struct StartedAgent {
     /// Time limit for a response.
     patience: Duration,
     next_id: u64,
-    sent: Sent,
+    /// The methods of the requests that were sent, by id as JSON.
+    sent: BTreeMap<String, String>,
     /// Responses that no check has waited for yet.
     answers: Vec<(Value, ResponseContent)>,
     /// Answers the agent's requests, and records what it sends.
@@ -99,7 +101,7 @@ impl StartedAgent {
             program: launch.launcher.clone(),
             patience,
             next_id: 1,
-            sent: Sent::default(),
+            sent: BTreeMap::new(),
             answers: Vec::new(),
             client: ClientState::new(offer),
             access: Access::default(),
@@ -192,13 +194,13 @@ impl StartedAgent {
 
     /// Builds the line of a request, to be sent with [`write`](Self::write).
     pub(super) fn request_line(&mut self, id: &Value, method: &str, params: &Value) -> String {
-        self.sent.add(id, method);
+        self.sent.insert(id.to_string(), method.to_owned());
         format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
     }
 
     /// Forgets the method of a request, so that its response is not judged by it.
     pub(super) fn forget_method(&mut self, id: &Value) {
-        self.sent.forget(id);
+        self.sent.remove(&id.to_string());
     }
 
     pub(super) async fn notify(&mut self, method: &str, params: &Value) {
@@ -261,7 +263,7 @@ impl StartedAgent {
             };
             self.exchange.agent(&line);
             let sent = &self.sent;
-            match self.heard.read(&line, |id| sent.method(id)) {
+            match self.heard.read(&line, |id| sent.get(&id.to_string()).cloned()) {
                 Some(AgentMessage::Answer(id, answer)) => {
                     self.has_started = true;
                     self.answered += usize::from(self.initialized.as_ref().is_ok_and(|result| !result.is_null()));
@@ -285,11 +287,6 @@ impl StartedAgent {
     pub(super) fn starved(&mut self) -> Duration {
         let before = std::mem::replace(&mut self.run_delays, self.peer.run_delays());
         self.run_delays.since(&before)
-    }
-
-    /// Whether a wait is over, which is longer while the agent waits for a processor.
-    pub(super) fn is_over(&self, wait: &mut Wait) -> bool {
-        self.peer.is_over(wait)
     }
 
     /// Reads messages for a while: those that arrive without being asked for.
@@ -364,16 +361,6 @@ impl StartedAgent {
     pub(super) async fn terminate(&mut self, limit: Duration) -> Option<Exit> {
         self.exchange.client(TERMINATES);
         self.peer.terminate(Instant::now() + limit).await
-    }
-
-    /// The last part of what its stderr has so far.
-    pub(super) fn stderr_so_far(&self) -> String {
-        self.peer.stderr_so_far()
-    }
-
-    /// The last part of its stderr.
-    pub(super) async fn stderr(&mut self) -> String {
-        self.peer.stderr().await
     }
 
     /// What it and the client have written, as a text that can be sent again; `None` if it is too long.

@@ -271,7 +271,7 @@ impl<'a> Lane<'a> {
         agent.client.reset();
         agent.exchange.begin();
         // A report before this check, such as of a search for updates, explains nothing of it.
-        let reports = if was_used { unreached(&agent.stderr_so_far()) } else { 0 };
+        let reports = if was_used { unreached(&agent.peer.stderr_so_far()) } else { 0 };
         let began = Instant::now();
         let done = timeout_at(self.common.until(), talk(&mut agent)).await;
         let starved = agent.starved().min(began.elapsed());
@@ -285,7 +285,7 @@ impl<'a> Lane<'a> {
             Err(trouble)
                 if self.common.lacks_network && trouble.may_be_of_network(item.check.level() >= Level::Turns) =>
             {
-                let is_new = unreached(&agent.stderr().await) > reports;
+                let is_new = unreached(&agent.peer.stderr().await) > reports;
                 Err(if is_new {
                     CheckFailure::NotExercised(format!("the agent {}{NOTE}", trouble.into_text()))
                 } else {

@@ -1,6 +1,5 @@
 //! Parses lines into messages, and records invalid ones.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use acp_registry_plan::json::check_at_most;
@@ -174,24 +173,6 @@ fn message(mut members: Map<String, Value>) -> AgentMessage {
             None => Ok(result.unwrap_or_default()),
         };
         AgentMessage::Answer(member("id").unwrap_or_default(), answer)
-    }
-}
-
-/// The methods of the requests that were sent, by id as JSON.
-#[derive(Debug, Default)]
-pub(super) struct Sent(BTreeMap<String, String>);
-
-impl Sent {
-    pub(super) fn add(&mut self, id: &Value, method: &str) {
-        self.0.insert(id.to_string(), method.to_owned());
-    }
-
-    pub(super) fn forget(&mut self, id: &Value) {
-        self.0.remove(&id.to_string());
-    }
-
-    pub(super) fn method(&self, id: &Value) -> Option<String> {
-        self.0.get(&id.to_string()).cloned()
     }
 }
 

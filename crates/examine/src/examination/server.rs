@@ -105,7 +105,7 @@ impl StartedAgent {
         let mut waits = [CONNECTS.min(self.patience() / 2), CONNECTS].map(|limit| Wait::until(begin + limit));
         loop {
             let record = self.recorded(server);
-            if is_enough(&record) || self.is_over(&mut waits[usize::from(!record.started.is_empty())]) {
+            if is_enough(&record) || self.peer.is_over(&mut waits[usize::from(!record.started.is_empty())]) {
                 return record;
             }
             self.read_for(PAUSE).await;

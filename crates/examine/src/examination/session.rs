@@ -313,7 +313,7 @@ impl StartedAgent {
             let mut wait = Wait::until(Instant::now() + self.patience());
             cancelled.is_aborted = loop {
                 let is_aborted = turn.play.wait(LINE, |requests| requests.iter().all(is_aborted)).await;
-                if is_aborted || self.is_over(&mut wait) {
+                if is_aborted || self.peer.is_over(&mut wait) {
                     break is_aborted;
                 }
             };
@@ -343,7 +343,7 @@ impl StartedAgent {
         let turn = self.play(&session, script).await?;
         let mut wait = Wait::until(Instant::now() + self.turn_limit());
         while size() == 0 {
-            if self.has_ended_within(&turn, LINE).await || self.is_over(&mut wait) {
+            if self.has_ended_within(&turn, LINE).await || self.peer.is_over(&mut wait) {
                 self.end_with_tools(&turn).await?;
                 return not_exercised("the agent does not run the command of the model");
             }
@@ -357,7 +357,7 @@ impl StartedAgent {
             while !interrupted.runs_on && size() != before {
                 before = size();
                 self.read_for(LINE * 5).await;
-                interrupted.runs_on = size() != before && self.is_over(&mut wait);
+                interrupted.runs_on = size() != before && self.peer.is_over(&mut wait);
             }
         } else {
             // The turn may go on.
