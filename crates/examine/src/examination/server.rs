@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::access::{McpRecord, McpServer, OpenSession};
 use super::agent::StartedAgent;
-use super::failure::{CheckFailure, ensure, fail, not_exercised};
+use super::failure::{CheckFailure, ensure, not_exercised};
 use super::turn::Turn;
 use crate::mcp::{ECHO, HEADER, MCP, Record, TOOL, VARIABLE};
 use crate::model::{Script, ToolCall};
@@ -30,8 +30,7 @@ impl StartedAgent {
     /// directory: each check must use one of its own.
     pub(super) fn mcp_server(&self, name: &str) -> Result<McpServer, CheckFailure> {
         let Some(program) = &self.program else {
-            let reason = "the path of the `acp-registry` executable, which is the MCP server, is unknown";
-            return not_exercised(reason);
+            return not_exercised("the path of the `acp-registry` executable, which is the MCP server, is unknown");
         };
         let record = self.work().join(format!("{name}.mcp.jsonl"));
         let params = json!({
@@ -90,10 +89,8 @@ impl StartedAgent {
         let record = self.recorded(server);
         let mut calls = record.requested.iter().filter(|requested| requested.method == "tools/call").peekable();
         ensure(calls.peek().is_some(), "does not call a tool of an MCP server that the model calls")?;
-        if !calls.any(|call| call.params["name"] == TOOL && call.params["arguments"]["text"] == text) {
-            let text = "calls a tool of an MCP server with other arguments than those of the model";
-            return fail(text);
-        }
+        let is_right = calls.any(|call| call.params["name"] == TOOL && call.params["arguments"]["text"] == text);
+        ensure(is_right, "calls a tool of an MCP server with other arguments than those of the model")?;
         let has_result = turn.any_result(|result| result.contains(&format!("{ECHO}{text}")));
         ensure(has_result, "does not pass the result of an MCP server's tool to the model")
     }

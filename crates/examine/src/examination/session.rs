@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::access::{Cancelled, Interrupted, OpenSession};
 use super::agent::{StartedAgent, silent};
-use super::failure::{CheckFailure, ensure, not_exercised};
+use super::failure::{CheckFailure, ensure, needs, not_exercised};
 use super::messages::{ResponseContent, RpcError};
 use crate::mcp::Record;
 use crate::model::{ModelRequest, Script, ToolCall};
@@ -56,11 +56,8 @@ impl StartedAgent {
 
     /// Ends the check with `NotExercised` if the agent does not advertise a capability.
     pub(super) fn needs(&self, pointer: &str) -> Result<(), CheckFailure> {
-        if self.advertises(pointer) {
-            return Ok(());
-        }
         let name = pointer.trim_start_matches('/').replace('/', ".");
-        not_exercised(format!("the agent does not advertise {}", quote(&name)))
+        needs(self.advertises(pointer), format!("the agent does not advertise {}", quote(&name)))
     }
 
     /// Opens a session in the work directory, without MCP servers.

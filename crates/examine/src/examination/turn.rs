@@ -239,10 +239,8 @@ impl StartedAgent {
 
     /// Checks that the agent's requests of a method in a turn name its session, by which clients find what they are about.
     pub(super) fn names_session(&self, turn: &Turn, method: &str) -> Result<(), CheckFailure> {
-        if self.calls(turn, method).iter().all(|params| params["sessionId"] == turn.session.as_str()) {
-            return Ok(());
-        }
-        fail(format!("sends `{method}` with another `sessionId` than that of the turn"))
+        let is_named = self.calls(turn, method).iter().all(|params| params["sessionId"] == turn.session.as_str());
+        ensure(is_named, format!("sends `{method}` with another `sessionId` than that of the turn"))
     }
 
     /// Ends the check with `NotExercised` if the agent has not asked for permission in a turn.

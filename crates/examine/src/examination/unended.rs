@@ -8,7 +8,7 @@ use tokio::time::{Duration, Instant};
 
 use super::agent::{StartedAgent, silent};
 use super::client::{AgentCall, Permission};
-use super::failure::{CheckFailure, fail, not_exercised};
+use super::failure::{CheckFailure, fail, needs, not_exercised};
 use super::messages::ResponseContent;
 
 /// Code of the error for `session/inject` and its kin if they do not fit the state of the session or message.
@@ -33,8 +33,7 @@ impl StartedAgent {
     /// Ends the check with `NotExercised` if the agent uses version 1.
     pub(super) fn needs_version_2(&self) -> Result<(), CheckFailure> {
         let version = &self.result()["protocolVersion"];
-        let reason = || format!("the agent answers version 2 of the protocol with version {version}");
-        if self.is_version_2() { Ok(()) } else { not_exercised(reason()) }
+        needs(self.is_version_2(), format!("the agent answers version 2 of the protocol with version {version}"))
     }
 
     /// Ends the check with `NotExercised` unless the agent advertises this mode of `session/inject`.
@@ -42,10 +41,8 @@ impl StartedAgent {
         self.needs_version_2()?;
         self.needs("/session/inject")?;
         let modes = self.capabilities()["session"]["inject"]["modes"].as_array();
-        if modes.is_some_and(|modes| modes.iter().any(|known| known == mode)) {
-            return Ok(());
-        }
-        not_exercised(format!("the agent does not advertise the mode `{mode}` of `session/inject`"))
+        let is_known = modes.is_some_and(|modes| modes.iter().any(|known| known == mode));
+        needs(is_known, format!("the agent does not advertise the mode `{mode}` of `session/inject`"))
     }
 
     /// Waits for a condition, up to the time limit of a turn.
@@ -159,10 +156,8 @@ impl StartedAgent {
 
     /// Ends the check with `NotExercised` unless the agent announces `_session/steering`.
     pub(super) fn needs_steering(&self) -> Result<(), CheckFailure> {
-        if self.result()["_meta"]["steering"]["supported"] == true {
-            return Ok(());
-        }
-        not_exercised("the agent does not announce `steering.supported` in `_meta`")
+        let is_supported = self.result()["_meta"]["steering"]["supported"] == true;
+        needs(is_supported, "the agent does not announce `steering.supported` in `_meta`")
     }
 
     /// Sends `_session/steering`, and returns the outcome.
@@ -177,7 +172,7 @@ impl StartedAgent {
 
     /// Ends the check with `NotExercised` if another turn was tried in vain.
     pub(super) fn needs_turns(&self) -> Result<(), CheckFailure> {
-        self.access.turnless.clone().map_or(Ok(()), |reason| Err(CheckFailure::NotExercised(reason)))
+        self.access.turnless.clone().map_or(Ok(()), not_exercised)
     }
 
     /// Remembers that a turn does not end. Without a model, agents try again for minutes, so that each further turn would
@@ -223,10 +218,7 @@ impl StartedAgent {
         let turn = self.possible_turn(&session.id, "Call the tool `acp_registry_color`.").await;
         let calls: Vec<AgentCall> =
             self.client.calls.iter().filter(|call| call.method.starts_with("mcp/")).cloned().collect();
-        if calls.is_empty() {
-            let reason = "the agent does not connect to the MCP server in the turn of this check";
-            return not_exercised(reason);
-        }
+        needs(!calls.is_empty(), "the agent does not connect to the MCP server in the turn of this check")?;
         turn.map(|_| calls)
     }
 

@@ -1,6 +1,4 @@
-use serde_json::Value;
-
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, Value, fail, quote};
 use crate::examination::client::ClientOffer;
 
 pub(super) static CHECK: Check = Check {

@@ -1,6 +1,4 @@
-use serde_json::json;
-
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, needs, not_exercised, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, json, needs, not_exercised, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/hitl-edited",

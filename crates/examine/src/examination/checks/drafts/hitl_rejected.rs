@@ -1,6 +1,4 @@
-use serde_json::json;
-
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, ensure, fail, needs};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, ensure, fail, json, needs};
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/hitl-rejected",

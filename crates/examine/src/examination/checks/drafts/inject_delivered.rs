@@ -1,6 +1,4 @@
-use serde_json::json;
-
-use super::{Check, CheckFailure, Force, PRECONDITION, Run, Setup, StartedAgent, error_of_code, not_exercised};
+use super::{Check, CheckFailure, Force, PRECONDITION, Run, Setup, StartedAgent, error_of_code, json, not_exercised};
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/inject-delivered",

@@ -39,6 +39,7 @@ mod v2_resume_replay;
 mod v2_session_methods;
 
 use acp_registry_plan::text::quote;
+use serde_json::{Value, json};
 
 use crate::examination::agent::{StartedAgent, error_of_code};
 use crate::examination::check::{Check, Force, Run, Setup};

@@ -1,6 +1,4 @@
-use serde_json::{Value, json};
-
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, Value, fail, json};
 use crate::examination::nes::{DOCUMENT, positions};
 
 pub(super) static CHECK: Check = Check {

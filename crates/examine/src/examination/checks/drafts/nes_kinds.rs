@@ -1,6 +1,4 @@
-use serde_json::json;
-
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, json, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/nes-kinds",

@@ -1,6 +1,4 @@
-use serde_json::json;
-
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, json, quote};
 use crate::examination::nes::{positions, width};
 
 pub(super) static CHECK: Check = Check {

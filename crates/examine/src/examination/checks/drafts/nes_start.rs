@@ -1,6 +1,4 @@
-use serde_json::json;
-
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, not_exercised, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, json, not_exercised, quote};
 use crate::examination::agent::needs_sign_in;
 
 pub(super) static CHECK: Check = Check {

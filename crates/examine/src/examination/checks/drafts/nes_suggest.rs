@@ -1,8 +1,6 @@
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
-
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, Value, fail, json, quote};
 use crate::examination::nes::problem;
 
 pub(super) static CHECK: Check = Check {

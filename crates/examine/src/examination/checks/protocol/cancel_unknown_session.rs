@@ -1,6 +1,4 @@
-use serde_json::json;
-
-use super::{Check, CheckFailure, Force, NO_SESSION, Run, Setup, StartedAgent, fail};
+use super::{Check, CheckFailure, Force, NO_SESSION, Run, Setup, StartedAgent, fail, json};
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/cancel-unknown-session",

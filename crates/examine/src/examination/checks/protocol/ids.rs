@@ -1,6 +1,4 @@
-use serde_json::json;
-
-use super::{Check, CheckFailure, Force, PING, Run, Setup, StartedAgent, fail, quote, silent};
+use super::{Check, CheckFailure, Force, PING, Run, Setup, StartedAgent, fail, json, quote, silent};
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/ids",

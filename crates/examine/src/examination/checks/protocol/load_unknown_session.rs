@@ -1,6 +1,4 @@
-use serde_json::json;
-
-use super::{Check, CheckFailure, Force, NO_SESSION, Run, Setup, StartedAgent, not_exercised};
+use super::{Check, CheckFailure, Force, NO_SESSION, Run, Setup, StartedAgent, json, not_exercised};
 use crate::examination::agent::refused;
 
 pub(super) static CHECK: Check = Check {

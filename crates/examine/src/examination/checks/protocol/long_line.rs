@@ -1,6 +1,4 @@
-use serde_json::json;
-
-use super::{Check, CheckFailure, Force, PING, Run, Setup, StartedAgent, silent};
+use super::{Check, CheckFailure, Force, PING, Run, Setup, StartedAgent, json, silent};
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/long-line",

@@ -27,6 +27,7 @@ mod wrong_ids;
 mod wrong_params;
 
 use acp_registry_plan::text::quote;
+use serde_json::json;
 
 use crate::examination::agent::{NO_SESSION, PING, StartedAgent, error_of_code, silent};
 use crate::examination::check::{Check, Force, Run, Setup};

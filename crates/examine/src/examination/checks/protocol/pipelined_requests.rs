@@ -1,6 +1,6 @@
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{Check, CheckFailure, Force, PING, Run, Setup, StartedAgent, silent};
+use super::{Check, CheckFailure, Force, PING, Run, Setup, StartedAgent, json, silent};
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/pipelined-requests",

@@ -1,6 +1,4 @@
-use serde_json::json;
-
-use super::{Check, CheckFailure, Force, NO_SESSION, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, NO_SESSION, Run, Setup, StartedAgent, json};
 use crate::examination::agent::refused;
 
 pub(super) static CHECK: Check = Check {

@@ -1,6 +1,6 @@
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, not_exercised};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, json, not_exercised};
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/unknown-auth-method",

@@ -1,6 +1,4 @@
-use serde_json::json;
-
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, error_of_code};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, error_of_code, json};
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/unknown-extension",

@@ -1,6 +1,4 @@
-use serde_json::json;
-
-use super::{Check, CheckFailure, Force, PING, Run, Setup, StartedAgent};
+use super::{Check, CheckFailure, Force, PING, Run, Setup, StartedAgent, json};
 
 pub(super) static CHECK: Check = Check {
     id: "protocol/wrong-ids",

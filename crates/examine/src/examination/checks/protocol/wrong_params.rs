@@ -1,6 +1,4 @@
-use serde_json::json;
-
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, error_of_code, not_exercised};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, error_of_code, json, not_exercised};
 use crate::examination::agent::needs_sign_in;
 use crate::examination::messages::RpcError;
 

@@ -1,8 +1,6 @@
 use std::path::Path;
 
-use serde_json::{Value, json};
-
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, Value, fail, json};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/additional-directories",

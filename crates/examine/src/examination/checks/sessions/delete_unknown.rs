@@ -1,6 +1,4 @@
-use serde_json::json;
-
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, json};
 use crate::examination::agent::NO_SESSION;
 
 pub(super) static CHECK: Check = Check {

@@ -1,8 +1,6 @@
 use std::path::Path;
 
-use serde_json::{Value, json};
-
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, Value, ensure, fail, json, quote};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/list-filter",
@@ -34,10 +32,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         let Some(listed) = all.iter().find(is_here) else { return Ok(()) };
         let filter = json!({ "cwd": listed["cwd"] });
         let page = agent.page(&filter).await?.map_err(|text| CheckFailure::Fail(format!("{text}, for one `cwd`")))?;
-        if page.sessions.is_empty() {
-            let text = "lists no session when asked for those of a directory in which it has one";
-            return fail(text);
-        }
+        ensure(!page.sessions.is_empty(), "lists no session when asked for those of a directory in which it has one")?;
         return Ok(());
     };
     let other = quote(other["cwd"].as_str().unwrap_or_default());

@@ -1,8 +1,6 @@
 use std::collections::BTreeSet;
 
-use serde_json::json;
-
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, ensure, fail, not_exercised, quote};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, ensure, fail, json, not_exercised, quote};
 use crate::examination::listing::PAGES;
 
 pub(super) static CHECK: Check = Check {

@@ -21,8 +21,7 @@ agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let record = agent.mcp_session().await?;
     let Some(started) = record.started.first() else {
-        let reason = "the agent does not start the MCP server of a new session";
-        return not_exercised(reason);
+        return not_exercised("the agent does not start the MCP server of a new session");
     };
     match &started.variable {
         Some(value) if value == VALUE => Ok(()),

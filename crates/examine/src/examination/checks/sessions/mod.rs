@@ -33,6 +33,7 @@ mod unknown_config_value;
 mod unknown_mode;
 
 use acp_registry_plan::text::quote;
+use serde_json::{Value, json};
 
 use crate::examination::agent::{StartedAgent, refused};
 use crate::examination::check::{Check, Force, Run, Setup};

@@ -1,9 +1,8 @@
 use std::time::Duration;
 
-use serde_json::Value;
-
 use super::{
-    Check, CheckFailure, ConfigOption, Force, Run, Setup, StartedAgent, fail, not_exercised, quote, read_options, shown,
+    Check, CheckFailure, ConfigOption, Force, Run, Setup, StartedAgent, Value, fail, not_exercised, quote,
+    read_options, shown,
 };
 use crate::examination::access::OpenSession;
 

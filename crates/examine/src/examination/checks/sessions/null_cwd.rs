@@ -1,6 +1,4 @@
-use serde_json::Value;
-
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, refused};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, Value, refused};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/null-cwd",

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, not_exercised, quote, read_options};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, ensure, fail, not_exercised, quote, read_options};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/set-config-option",
@@ -26,10 +26,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         let id = quote(&option.id);
         CheckFailure::NotExercised(format!("the agent answers the current value of its option {id} with {error}"))
     })?;
-    if !result["configOptions"].is_array() {
-        let text = "answers `session/set_config_option` without an array `configOptions`";
-        return fail(text);
-    }
+    ensure(result["configOptions"].is_array(), "answers `session/set_config_option` without an array `configOptions`")?;
     let found = read_options(&result);
     match options.iter().find(|option| !found.iter().any(|other| other.id == option.id)) {
         None => Ok(()),

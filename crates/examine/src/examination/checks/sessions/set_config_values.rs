@@ -1,6 +1,6 @@
-use serde_json::Value;
-
-use super::{Check, CheckFailure, ConfigOption, Force, Run, Setup, StartedAgent, fail, quote, read_options, shown};
+use super::{
+    Check, CheckFailure, ConfigOption, Force, Run, Setup, StartedAgent, Value, fail, quote, read_options, shown,
+};
 use crate::examination::access::OpenSession;
 use crate::examination::session_options::TRIED;
 

@@ -1,6 +1,4 @@
-use serde_json::json;
-
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, UNKNOWN, refused};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, UNKNOWN, json, refused};
 
 pub(super) static CHECK: Check = Check {
     id: "sessions/unknown-config-option",

@@ -1,7 +1,6 @@
-use serde_json::{Value, json};
-
 use super::{
-    Check, CheckFailure, ConfigOption, Force, Run, Setup, StartedAgent, UNKNOWN, not_exercised, quote, refused,
+    Check, CheckFailure, ConfigOption, Force, Run, Setup, StartedAgent, UNKNOWN, Value, json, not_exercised, quote,
+    refused,
 };
 
 pub(super) static CHECK: Check = Check {

@@ -1,6 +1,4 @@
-use acp_registry_remote::CONNECTION;
-
-use super::{BASE, Check, Run};
+use super::{BASE, CONNECTION, Check, Run};
 
 pub(super) static CHECK: Check = Check {
     id: "transport/accept",

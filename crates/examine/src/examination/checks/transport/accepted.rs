@@ -1,7 +1,4 @@
-use acp_registry_remote::CONNECTION;
-use serde_json::json;
-
-use super::{BASE, Check, CheckFailure, JSON, Remote, Run, ensure, ping};
+use super::{BASE, CONNECTION, Check, CheckFailure, JSON, Remote, Run, ensure, json, ping};
 use crate::examination::agent::PING;
 
 pub(super) static CHECK: Check = Check {

@@ -1,6 +1,4 @@
-use acp_registry_remote::CONNECTION;
-
-use super::{BASE, Check, JSON, Run, ping};
+use super::{BASE, CONNECTION, Check, JSON, Run, ping};
 
 pub(super) static CHECK: Check = Check {
     id: "transport/batches",

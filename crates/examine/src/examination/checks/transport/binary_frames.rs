@@ -1,6 +1,4 @@
-use serde_json::json;
-
-use super::{BASE, Check, CheckFailure, Remote, Run, ensure, ping};
+use super::{BASE, Check, CheckFailure, Remote, Run, ensure, json, ping};
 use crate::examination::remote::initialize;
 
 pub(super) static CHECK: Check = Check {

@@ -1,6 +1,4 @@
-use acp_registry_remote::CONNECTION;
-
-use super::{BASE, Check, CheckFailure, JSON, Remote, Run, ensure, ping};
+use super::{BASE, CONNECTION, Check, CheckFailure, JSON, Remote, Run, ensure, ping};
 use crate::examination::remote::Line;
 
 pub(super) static CHECK: Check = Check {

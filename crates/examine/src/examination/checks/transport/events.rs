@@ -1,6 +1,4 @@
-use acp_registry_remote::CONNECTION;
-
-use super::{BASE, Check, CheckFailure, Remote, Run, Stream, fail, not_exercised, ping};
+use super::{BASE, CONNECTION, Check, CheckFailure, Remote, Run, Stream, fail, not_exercised, ping};
 
 pub(super) static CHECK: Check = Check {
     id: "transport/events",

@@ -1,7 +1,6 @@
-use acp_registry_remote::CONNECTION;
 use serde_json::Value;
 
-use super::{BASE, Check, CheckFailure, Remote, Run, fail};
+use super::{BASE, CONNECTION, Check, CheckFailure, Remote, Run, fail};
 
 pub(super) static CHECK: Check = Check {
     id: "transport/initialize",

@@ -1,6 +1,4 @@
-use acp_registry_remote::CONNECTION;
-
-use super::{BASE, Check, CheckFailure, JSON, Remote, Run, not_exercised, set_unknown_mode};
+use super::{BASE, CONNECTION, Check, CheckFailure, JSON, Remote, Run, not_exercised, set_unknown_mode};
 
 pub(super) static CHECK: Check = Check {
     id: "transport/missing-session",
@@ -19,8 +17,7 @@ agent 400"#,
 async fn run(remote: &mut Remote) -> Result<(), CheckFailure> {
     let (id, session) = remote.session().await?;
     if remote.stream(&id, Some(&session)).await?.events.is_none() {
-        let text = "the agent opens no streams of sessions, as before the revision of May 2026";
-        return not_exercised(text);
+        return not_exercised("the agent opens no streams of sessions, as before the revision of May 2026");
     }
     let message = set_unknown_mode("missing", &session).to_string();
     let request = ("POST", &[JSON, (CONNECTION, &*id)][..], &*message);

@@ -17,6 +17,9 @@ mod session_streams;
 mod unknown_connection;
 mod web_socket;
 
+use acp_registry_remote::CONNECTION;
+use serde_json::json;
+
 use crate::examination::check::{Check, Force, Run};
 use crate::examination::failure::{CheckFailure, ensure, fail, not_exercised};
 use crate::examination::remote::{JSON, Remote, Stream, ping, set_unknown_mode};

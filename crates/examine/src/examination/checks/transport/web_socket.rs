@@ -1,7 +1,4 @@
-use acp_registry_remote::CONNECTION;
-use serde_json::json;
-
-use super::{BASE, Check, CheckFailure, Remote, Run, ensure};
+use super::{BASE, CONNECTION, Check, CheckFailure, Remote, Run, ensure, json};
 use crate::examination::remote::initialize;
 
 pub(super) static CHECK: Check = Check {

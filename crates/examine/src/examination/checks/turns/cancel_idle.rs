@@ -1,6 +1,4 @@
-use serde_json::json;
-
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, ensure};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, ensure, json};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/cancel-idle",

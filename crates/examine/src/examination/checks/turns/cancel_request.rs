@@ -1,6 +1,4 @@
-use serde_json::json;
-
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, not_exercised};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, json, not_exercised};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/cancel-request",

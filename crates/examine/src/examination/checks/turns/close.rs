@@ -1,6 +1,4 @@
-use serde_json::json;
-
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, is_reason, stop_reason};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, is_reason, json, stop_reason};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/close",

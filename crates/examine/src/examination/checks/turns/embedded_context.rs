@@ -1,6 +1,4 @@
-use serde_json::json;
-
-use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ensure};
+use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, Step, ensure, json};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/embedded-context",

@@ -58,8 +58,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
         };
         let prompt = first("user_message_chunk", &plain(&conversation.prompt));
         if first("agent_message_chunk", conversation.answer) < prompt {
-            let text = "replays the message of the agent before that of the person, which it answers";
-            return fail(text);
+            return fail("replays the message of the agent before that of the person, which it answers");
         }
         return agent.goes_on_from(&conversation, "session/load", "Loaded").await;
     };

@@ -1,4 +1,4 @@
-use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, not_exercised};
+use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, needs};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/mcp-tools",
@@ -22,10 +22,7 @@ agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION
 async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let server = agent.mcp_server("turns")?;
     let (session, record) = agent.session_with(&server).await?;
-    if !record.has("tools/list") {
-        let reason = "the agent does not ask an MCP server for its tools when it opens a session";
-        return not_exercised(reason);
-    }
+    needs(record.has("tools/list"), "the agent does not ask an MCP server for its tools when it opens a session")?;
     let turn = agent.play_echo(&session, "Echo").await?;
     agent.end_with_tools(&turn).await?;
     agent.has_echoed(&server, &turn, "Echo")?;

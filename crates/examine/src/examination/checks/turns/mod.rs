@@ -46,6 +46,7 @@ mod tool_call_status;
 mod tool_calls;
 
 use acp_registry_plan::text::quote;
+use serde_json::json;
 
 use crate::examination::agent::StartedAgent;
 use crate::examination::check::{Check, Force, Run, Setup};
