@@ -142,11 +142,7 @@ impl Statement {
     /// Whether it states the same as another one, if one leaves out number and expiry.
     #[must_use]
     pub fn agrees_with(&self, other: &Self) -> bool {
-        let Self { schema: _, registry, sequence: _, expires_at: _, snapshot, digests, next_keys } = self;
-        *registry == other.registry
-            && *snapshot == other.snapshot
-            && *digests == other.digests
-            && *next_keys == other.next_keys
+        Self { sequence: other.sequence, expires_at: other.expires_at, ..self.clone() } == *other
     }
 }
 
