@@ -29,7 +29,6 @@ mod lane;
 mod listing;
 mod messages;
 mod nes;
-mod record;
 mod remote;
 mod replay;
 mod result;
@@ -55,9 +54,8 @@ pub use checks::{CHECKS, find};
 pub use engine::{ExaminationPlan, LIMIT, examine};
 pub use exchange::{Exchange, ExchangeError};
 pub use lane::Progress;
-pub use record::{CheckRecord, Judgement, Record};
 pub use replay::{ReplayError, Replayed, replay};
-pub use result::{CheckVerdict, Examination, Examined, Shortfall, VerdictCounts};
+pub use result::{CheckRecord, CheckVerdict, Examination, Examined, Judgement, Record, Shortfall, VerdictCounts};
 
 /// The level up to which agents are examined, and the level that they must meet to pass.
 #[derive(Debug, Clone, Default)]
