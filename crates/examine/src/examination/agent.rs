@@ -58,7 +58,7 @@ pub(super) struct StartedAgent {
     patience: Duration,
     next_id: u64,
     /// The methods of the requests that were sent, by id as JSON.
-    sent: BTreeMap<String, String>,
+    pub(super) sent: BTreeMap<String, String>,
     /// Responses that no check has waited for yet.
     answers: Vec<(Value, ResponseContent)>,
     /// Answers the agent's requests, and records what it sends.
@@ -198,11 +198,6 @@ impl StartedAgent {
         format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
     }
 
-    /// Forgets the method of a request, so that its response is not judged by it.
-    pub(super) fn forget_method(&mut self, id: &Value) {
-        self.sent.remove(&id.to_string());
-    }
-
     pub(super) async fn notify(&mut self, method: &str, params: &Value) {
         self.write(&format!("{}\n", json!({ "jsonrpc": "2.0", "method": method, "params": params }))).await;
     }
@@ -318,9 +313,9 @@ impl StartedAgent {
         }
     }
 
-    /// Answers the requests for permission that were held back, as cancelled.
-    pub(super) async fn release_permissions(&mut self) {
-        for (id, result) in self.client.release() {
+    /// Answers the requests for permission that were held back: allows them, or cancels them.
+    pub(super) async fn release_permissions(&mut self, is_allowed: bool) {
+        for (id, result) in self.client.release(is_allowed) {
             self.write(&format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "result": result }))).await;
         }
     }

@@ -21,9 +21,10 @@ const FILE: usize = 256 << 10;
 pub(super) const TERMINAL_OUTPUT: &str = "acp-registry-terminal-output";
 
 /// What the client advertises in `initialize`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum ClientOffer {
     /// All capabilities.
+    #[default]
     All,
     /// All but the file system and terminals.
     NoFiles,
@@ -110,7 +111,7 @@ pub(super) struct AgentCall {
 }
 
 /// The state of the client.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ClientState {
     offer: ClientOffer,
     pub(super) permission: Permission,
@@ -134,19 +135,7 @@ pub(super) struct ClientState {
 
 impl ClientState {
     pub(super) fn new(offer: ClientOffer) -> Self {
-        Self {
-            offer,
-            permission: Permission::default(),
-            texts: BTreeMap::new(),
-            drafts: Drafts::default(),
-            calls: Vec::new(),
-            commands: None,
-            updates: Vec::new(),
-            notes: Vec::new(),
-            held: Vec::new(),
-            terminals: 0,
-            recorded: 0,
-        }
+        Self { offer, ..Self::default() }
     }
 
     /// Forgets what another check has recorded and set.
@@ -215,15 +204,11 @@ impl ClientState {
         }
     }
 
-    /// The results for the requests for permission that were held back: each is answered as cancelled.
-    pub(super) fn release(&mut self) -> Vec<(Value, Value)> {
+    /// The results for the requests for permission that were held back: the first option that allows, or `cancelled`.
+    pub(super) fn release(&mut self, is_allowed: bool) -> Vec<(Value, Value)> {
         let cancelled = json!({ "outcome": { "outcome": "cancelled" } });
-        self.held.drain(..).map(|(id, _)| (id, cancelled.clone())).collect()
-    }
-
-    /// Like [`release`](Self::release), but each is answered with the first option that allows.
-    pub(super) fn allow_held(&mut self) -> Vec<(Value, Value)> {
-        self.held.drain(..).map(|(id, params)| (id, chosen(&params, "allow"))).collect()
+        let result = |params: &Value| if is_allowed { chosen(params, "allow") } else { cancelled.clone() };
+        self.held.drain(..).map(|(id, params)| (id, result(&params))).collect()
     }
 
     /// Whether the client has created a terminal with this id.
@@ -382,7 +367,7 @@ mod tests {
         assert_eq!(outcome(ask(&mut client, method, &json!({})))["outcome"], "cancelled");
         client.permission = Permission::Hold;
         assert_eq!(ask(&mut client, method, &params), ClientReply::Later);
-        assert_eq!((client.held(), client.release().len(), client.held()), (1, 1, 0));
+        assert_eq!((client.held(), client.release(false).len(), client.held()), (1, 1, 0));
     }
 
     #[test]

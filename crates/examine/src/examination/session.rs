@@ -232,7 +232,7 @@ impl StartedAgent {
         limit: Duration,
     ) -> Result<ResponseContent, CheckFailure> {
         let id = self.request(method, params).await;
-        self.forget_method(&id);
+        self.sent.remove(&id.to_string());
         self.answer_within(&id, method, limit).await
     }
 

@@ -277,12 +277,7 @@ impl StartedAgent {
         }
     }
 
-    /// Waits until the client has a state, or the turn has ended, up to the limit of a turn. Returns whether it has.
-    pub(super) async fn turn_until(&mut self, turn: &Turn, is_so: impl Fn(&Self) -> bool) -> bool {
-        self.until_within(turn, self.turn_limit(), is_so).await
-    }
-
-    /// Like [`turn_until`](Self::turn_until), with a limit.
+    /// Waits until the client has a state, or the turn has ended, up to a limit. Returns whether it has.
     pub(super) async fn until_within(&mut self, turn: &Turn, limit: Duration, is_so: impl Fn(&Self) -> bool) -> bool {
         let deadline = Instant::now() + limit;
         let is_done = |agent: &Self| is_so(agent) || agent.other_ids().any(|id| *id == turn.id);

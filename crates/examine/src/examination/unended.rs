@@ -78,9 +78,7 @@ impl StartedAgent {
     /// Allows what the turn waits for.
     pub(super) async fn allow(&mut self) {
         self.client.permission = Permission::Allow;
-        for (id, result) in self.client.allow_held() {
-            self.write(&format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "result": result }))).await;
-        }
+        self.release_permissions(true).await;
     }
 
     /// Whether a session of version 2 has ended a turn.

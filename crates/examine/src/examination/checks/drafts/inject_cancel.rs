@@ -37,6 +37,6 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.hold_turn("cancel").await?.session;
     let message = agent.queued(&session, "Then say `kept`.").await?;
     agent.notify("session/cancel", &json!({ "sessionId": session })).await;
-    agent.release_permissions().await;
+    agent.release_permissions(false).await;
     agent.until_delivered(&session, &message, "after the turn was cancelled").await
 }

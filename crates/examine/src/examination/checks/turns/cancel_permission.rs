@@ -27,13 +27,13 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let session = agent.shared_session().await?;
     agent.client.permission = Permission::Hold;
     let (turn, file) = agent.play_command(&session, "cancelled.txt", "Not cancelled").await?;
-    if !agent.turn_until(&turn, |agent| agent.client.held() > 0).await {
+    if !agent.until_within(&turn, agent.turn_limit(), |agent| agent.client.held() > 0).await {
         agent.end_with_tools(&turn).await?;
         return agent.needs_permission(&turn);
     }
     agent.cancel(&turn).await;
     agent.client.permission = Permission::Reject;
-    agent.release_permissions().await;
+    agent.release_permissions(false).await;
     agent.stops_with(&turn, "cancelled").await?;
     agent.read_for(SETTLES).await;
     ensure(!file.exists(), "runs a command after the turn was cancelled")
