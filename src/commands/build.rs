@@ -19,7 +19,7 @@ use acp_registry::timestamp::Timestamp;
 use acp_registry::tree::{
     AgentOutcome, BuildError, Built, BuiltAgent, Difference, LeftOutReason, PublishedTree, SignedTree, TreeOutput,
 };
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::documents::Document;
 use crate::flags::global::{FormatArgs, Global, configured_levels};
@@ -328,28 +328,30 @@ impl BuildReport<'_> {
         let differences = self.differences.iter().map(kind_and_file);
         let findings: Vec<Cow<'_, Finding>> =
             self.checked.findings.iter().map(|found| as_published(found, &kept)).collect();
-        let members = BuildDocument {
-            out: self.out.display().to_string(),
-            written: built.is_some() && !self.is_check,
-            changed_files: self.changed,
-            findings: findings.iter().map(|finding| FindingDocument::of(finding)).collect(),
-            agents: agents.map(|agent| AgentRow { id: &agent.id, status: agent.outcome.as_str() }).collect(),
-            kept_icons: built.map_or(&[], |built| &built.kept_icons),
-            files: files.map(|(name, size)| TreeFile { name, size }).collect(),
-            missing: missing.map(|(id, file)| Missing { id, file }).collect(),
-            differences: differences.map(|(kind, file)| Different { kind, file }).collect(),
-            summary: BuildSummary {
-                agents: self.checked.agents.len(),
-                kept: kept.len(),
-                left_out: left_out.len(),
-                errors: self.checked.count(Level::Error),
-                warnings: self.checked.count(Level::Warning),
-                duration_seconds: self.duration.as_secs_f64(),
+        let mut members = json!({
+            "out": self.out.display().to_string(),
+            "written": built.is_some() && !self.is_check,
+            "changed_files": self.changed,
+            "findings": findings.iter().map(|finding| FindingDocument::of(finding)).collect::<Vec<_>>(),
+            "agents": agents.map(|agent| json!({ "id": agent.id, "status": agent.outcome.as_str() })).collect::<Value>(),
+            "kept": kept,
+            "left_out": left_out,
+            "kept_icons": built.map_or(&[][..], |built| &built.kept_icons),
+            "files": files.map(|(name, size)| json!({ "name": name, "size": size })).collect::<Value>(),
+            "missing": missing.map(|(id, file)| json!({ "id": id, "file": file })).collect::<Value>(),
+            "differences": differences.map(|(kind, file)| json!({ "kind": kind, "file": file })).collect::<Value>(),
+            "summary": {
+                "agents": self.checked.agents.len(),
+                "kept": kept.len(),
+                "left_out": left_out.len(),
+                "errors": self.checked.count(Level::Error),
+                "warnings": self.checked.count(Level::Warning),
+                "duration_seconds": self.duration.as_secs_f64(),
             },
-            kept: kept.clone(),
-            left_out,
-            previous: built.map(|_| Previous { previous: self.previous }),
-        };
+        });
+        if built.is_some() {
+            members["previous"] = json!(self.previous);
+        }
         Document::new("build", members).failed(failure).to_text()
     }
 }
@@ -443,63 +445,4 @@ fn as_published<'a>(finding: &'a Finding, kept: &[&str]) -> Cow<'a, Finding> {
         );
     }
     Cow::Owned(finding)
-}
-
-/// Members of `build`.
-#[derive(Serialize)]
-struct BuildDocument<'a> {
-    out: String,
-    written: bool,
-    changed_files: Option<usize>,
-    findings: Vec<FindingDocument<'a>>,
-    agents: Vec<AgentRow<'a>>,
-    kept: Vec<&'a str>,
-    left_out: Vec<&'a str>,
-    kept_icons: &'a [String],
-    files: Vec<TreeFile<'a>>,
-    missing: Vec<Missing<'a>>,
-    differences: Vec<Different<'a>>,
-    summary: BuildSummary,
-    #[serde(flatten)]
-    previous: Option<Previous<'a>>,
-}
-
-/// The previously published tree. The member is present only if a tree was built.
-#[derive(Serialize)]
-struct Previous<'a> {
-    previous: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct AgentRow<'a> {
-    id: &'a str,
-    status: &'static str,
-}
-
-#[derive(Serialize)]
-struct TreeFile<'a> {
-    name: &'a str,
-    size: usize,
-}
-
-#[derive(Serialize)]
-struct Missing<'a> {
-    id: &'a str,
-    file: &'a str,
-}
-
-#[derive(Serialize)]
-struct Different<'a> {
-    kind: &'static str,
-    file: &'a str,
-}
-
-#[derive(Serialize)]
-struct BuildSummary {
-    agents: usize,
-    kept: usize,
-    left_out: usize,
-    errors: usize,
-    warnings: usize,
-    duration_seconds: f64,
 }

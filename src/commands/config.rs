@@ -14,8 +14,7 @@ use acp_registry::settings::{
 use acp_registry::text::{printable, quote};
 use acp_registry::{install, ops, provenance, session, store};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::commands::elsewhere::OnArgs;
 use crate::documents::{Document, IndexOrigin};
@@ -458,82 +457,37 @@ fn notes(args: &Args, answer: &SettingsText) -> Vec<String> {
     notes
 }
 
-/// Members of `config`.
-#[derive(Debug, Serialize)]
-struct ConfigDocument<'a> {
-    /// The id of the client.
-    client: &'a str,
-    /// The id of the agent.
-    id: &'a str,
-    /// The display name of the agent.
-    name: &'a str,
-    /// The version that the settings start today, if known.
-    version: Option<&'a str>,
-    /// Whether the agent is installed.
-    installed: bool,
-    /// The language that the settings are written in.
-    language: &'a str,
-    /// The absolute path of the file that the settings belong in, if it is known.
-    file: Option<String>,
-    /// The settings: the value to merge into a file of JSON, else text.
-    settings: Value,
-    /// What the settings start: `program`, `package` or `run`.
-    starts: &'static str,
-    /// The program that the settings start.
-    program: &'a str,
-    /// The arguments of the program.
-    args: &'a [String],
-    /// The environment variables that the settings set.
-    env: Map<String, Value>,
-    /// The index, if one could be read.
-    index: Option<IndexOrigin>,
-    /// The change of the editor's file, if it was to be edited.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    edit: Option<EditDocument>,
-}
-
-/// The change of an editor's file.
-#[derive(Debug, Serialize)]
-struct EditDocument {
-    /// The path of the file, with links followed.
-    path: String,
-    /// Whether it changes.
-    changed: bool,
-    /// Whether it was left as it is.
-    dry_run: bool,
-    /// The path of the copy of what it was.
-    backup: Option<String>,
-}
-
 fn document(args: &Args, answer: &SettingsText, settings: &str, change: Option<&SettingsChange<'_>>) -> String {
     let AgentCommand { name, program, args: arguments, env, .. } = &answer.launch;
-    let members = ConfigDocument {
-        client: args.client.id,
-        id: &args.agent.id,
-        name,
-        version: answer.version.as_deref(),
-        installed: answer.installed.is_some(),
-        language: args.client.language,
-        file: path(args).and_then(|path| std::path::absolute(path).ok()).map(|path| path.display().to_string()),
-        settings: match args.client.language {
+    let mut members = json!({
+        "client": args.client.id,
+        "id": args.agent.id,
+        "name": name,
+        "version": answer.version,
+        "installed": answer.installed.is_some(),
+        "language": args.client.language,
+        "file": path(args).and_then(|path| std::path::absolute(path).ok()).map(|path| path.display().to_string()),
+        "settings": match args.client.language {
             "json" => serde_json::from_str(settings).unwrap_or_default(),
-            _ => settings.into(),
+            _ => Value::from(settings),
         },
-        starts: match answer.form {
+        "starts": match answer.form {
             StartForm::Program => "program",
             StartForm::Package => "package",
             StartForm::Run => "run",
         },
-        program,
-        args: arguments,
-        env: env.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect(),
-        index: answer.index.clone(),
-        edit: change.map(|change| EditDocument {
-            path: change.edit.path.display().to_string(),
-            changed: change.edit.is_change(),
-            dry_run: change.is_dry_run,
-            backup: change.copy.map(|copy| copy.display().to_string()),
-        }),
-    };
+        "program": program,
+        "args": arguments,
+        "env": env.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect::<Map<String, Value>>(),
+        "index": answer.index,
+    });
+    if let Some(change) = change {
+        members["edit"] = json!({
+            "path": change.edit.path.display().to_string(),
+            "changed": change.edit.is_change(),
+            "dry_run": change.is_dry_run,
+            "backup": change.copy.map(|copy| copy.display().to_string()),
+        });
+    }
     Document::new("config", members).to_text()
 }

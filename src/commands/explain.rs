@@ -3,9 +3,9 @@
 use acp_registry::check::{Example, RULES, Rule, UnknownRule, find};
 use acp_registry::examination::{self, CHECKS, Check, Level};
 use acp_registry::text::{nearest, printable};
-use serde::Serialize;
+use serde_json::{Value, json};
 
-use crate::commands::rules::{CheckBrief, RuleBrief};
+use crate::commands::rules::{check_brief, rule_brief};
 use crate::documents::Document;
 use crate::flags::candidates;
 use crate::flags::global::FormatArgs;
@@ -24,14 +24,26 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
-    let (json, markdown) = match (find(&args.rule), examination::find(&args.rule)) {
-        (Some(rule), _) => (Document::new("explain", Explanation::<RuleBrief>::of(rule)).to_text(), as_markdown(rule)),
+    let files = |example: Example| {
+        let files = example.files().into_iter();
+        files.map(|(file, text)| json!({ "file": file, "text": text })).collect::<Value>()
+    };
+    let exchange = |text: &str| json!([{ "file": "exchange.txt", "text": text }]);
+    let (mut members, why, fix, fails, passes, markdown) = match (find(&args.rule), examination::find(&args.rule)) {
+        (Some(rule), _) => {
+            (rule_brief(rule), rule.why, rule.fix, files(rule.fails), files(rule.passes), as_markdown(rule))
+        }
         (None, Some(check)) => {
-            (Document::new("explain", Explanation::<CheckBrief>::of(check)).to_text(), check_as_markdown(check))
+            let (fails, passes) = (exchange(check.fails), exchange(check.passes));
+            (check_brief(check), check.why, check.fix, fails, passes, check_as_markdown(check))
         }
         (None, None) => return Err(unknown(&args.rule)),
     };
-    let text = if args.format.is_json() { json } else { terminal(&markdown, ui.look()) };
+    for (name, value) in [("why", json!(why)), ("fix", json!(fix)), ("fails", fails), ("passes", passes)] {
+        members[name] = value;
+    }
+    let is_json = args.format.is_json();
+    let text = if is_json { Document::new("explain", members).to_text() } else { terminal(&markdown, ui.look()) };
     ui.result(&text)?;
     Ok(Exit::Success)
 }
@@ -111,53 +123,6 @@ fn example(example: Example) -> String {
         format!("`{name}`\n\n```{kind}\n{text}\n```")
     });
     parts.collect::<Vec<_>>().join("\n\n")
-}
-
-/// Members of `explain`.
-#[derive(Debug, Serialize)]
-struct Explanation<Brief> {
-    #[serde(flatten)]
-    brief: Brief,
-    why: &'static str,
-    fix: &'static str,
-    fails: Vec<ExampleFile>,
-    passes: Vec<ExampleFile>,
-}
-
-/// A file of an example.
-#[derive(Debug, Serialize)]
-struct ExampleFile {
-    file: &'static str,
-    text: String,
-}
-
-impl Explanation<RuleBrief> {
-    fn of(rule: &Rule) -> Self {
-        let files = |example: Example| {
-            let files = example.files().into_iter();
-            files.map(|(file, text)| ExampleFile { file, text }).collect()
-        };
-        Self {
-            brief: RuleBrief::of(rule),
-            why: rule.why,
-            fix: rule.fix,
-            fails: files(rule.fails),
-            passes: files(rule.passes),
-        }
-    }
-}
-
-impl Explanation<CheckBrief> {
-    fn of(check: &Check) -> Self {
-        let exchange = |text: &str| vec![ExampleFile { file: "exchange.txt", text: text.to_owned() }];
-        Self {
-            brief: CheckBrief::of(check),
-            why: check.why,
-            fix: check.fix,
-            fails: exchange(check.fails),
-            passes: exchange(check.passes),
-        }
-    }
 }
 
 #[cfg(test)]

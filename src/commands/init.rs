@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use acp_registry::scaffold::{self, GithubSpec, Layout, LayoutTodo};
 use acp_registry::text::{printable, quote};
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::documents::Document;
 use crate::flags::global::FormatArgs;
@@ -83,27 +83,16 @@ struct InitReport<'a> {
     pub(crate) is_dry_run: bool,
 }
 
-/// Members of `init`.
-#[derive(Debug, Serialize)]
-struct InitDocument<'a> {
-    directory: String,
-    dry_run: bool,
-    files: &'a [&'static str],
-    kept: &'a [&'static str],
-    left_to_do: Vec<String>,
-}
-
 impl InitReport<'_> {
     /// Returns the JSON document.
-    pub(crate) fn document(&self) -> Document<'_, InitDocument<'_>> {
-        let Layout { written, kept } = self.layout;
-        let members = InitDocument {
-            directory: self.directory.display().to_string(),
-            dry_run: self.is_dry_run,
-            files: written,
-            kept,
-            left_to_do: self.left.iter().map(sentence).collect(),
-        };
+    pub(crate) fn document(&self) -> Document<'_, Value> {
+        let members = json!({
+            "directory": self.directory.display().to_string(),
+            "dry_run": self.is_dry_run,
+            "files": self.layout.written,
+            "kept": self.layout.kept,
+            "left_to_do": self.left.iter().map(sentence).collect::<Vec<_>>(),
+        });
         Document::new("init", members)
     }
 

@@ -6,9 +6,9 @@ use std::time::SystemTime;
 use acp_registry::check::CheckOptions;
 use acp_registry::closures::{ClosureChange, ClosureError};
 use acp_registry::config::Config;
-use acp_registry::examination::{Demand, Examination};
+use acp_registry::examination::Demand;
 use acp_registry::failure::{Exit, Failure};
-use acp_registry::handshake::{FailReason, Verdict};
+use acp_registry::handshake::Verdict;
 use acp_registry::http::AllowedHosts;
 use acp_registry::manifest::{Distribution, NpmSpec, Platform, PypiSpec};
 use acp_registry::ops::unremoved;
@@ -19,8 +19,7 @@ use acp_registry::scaffold::{
 use acp_registry::select::AgentFilter;
 use acp_registry::text::{plural, printable, quote};
 use acp_registry::verify::{Attempts, Job, NewClosures, StartAttempt, Trying, Verifier, VerifyEvent, VerifyRequest};
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::commands::{leftovers, verifier};
 use crate::documents::Document;
@@ -295,92 +294,48 @@ pub(crate) struct NewReport<'a> {
     pub(crate) is_dry_run: bool,
 }
 
-/// Members of `new`.
-#[derive(Debug, Serialize)]
-pub(crate) struct NewDocument<'a> {
-    id: &'a str,
-    version: &'a str,
-    dry_run: bool,
-    files: Vec<String>,
-    manifest: &'a Value,
-    probe: Option<StartAttempts<'a>>,
-    errors: Vec<BrokenRule<'a>>,
-    left_to_do: Vec<String>,
-}
-
 /// How the attempts to start the agent ended.
-#[derive(Debug, Serialize)]
-struct StartAttempts<'a> {
-    verdict: Option<Verdict>,
-    args: Option<&'a [String]>,
-    tried: Vec<Tried<'a>>,
-    not_started: Option<NotStarted<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    examination: Option<&'a Examination>,
-}
-
-/// An attempt to start the agent with a list of arguments.
-#[derive(Debug, Serialize)]
-struct Tried<'a> {
-    args: &'a [String],
-    verdict: Verdict,
-    reason: Option<FailReason>,
-    message: Option<&'a str>,
-}
-
-/// Why the agent was not started.
-#[derive(Debug, Serialize)]
-struct NotStarted<'a> {
-    reason: &'static str,
-    message: &'a str,
-}
-
-/// A rule that the manifest breaks.
-#[derive(Debug, Serialize)]
-struct BrokenRule<'a> {
-    rule: &'static str,
-    pointer: Option<&'a str>,
-    message: &'a str,
-}
-
-impl<'a> StartAttempts<'a> {
-    fn of(attempts: &'a Attempts) -> Self {
-        let best = attempts.best();
-        let tried = attempts.tried.iter().map(|StartAttempt { arguments, outcome, .. }| Tried {
-            args: arguments,
-            verdict: outcome.verdict,
-            reason: outcome.reason,
-            message: outcome.message.as_deref(),
-        });
-        Self {
-            verdict: best.map(|attempt| attempt.outcome.verdict),
-            args: best.map(|attempt| attempt.arguments.as_slice()),
-            tried: tried.collect(),
-            not_started: attempts.not_started.as_ref().map(|(reason, message)| NotStarted { reason, message }),
-            examination: best.and_then(|attempt| attempt.examination.as_deref()),
-        }
+fn probe(attempts: &Attempts) -> Value {
+    let best = attempts.best();
+    let tried = attempts.tried.iter().map(|StartAttempt { arguments, outcome, .. }| {
+        json!({
+            "args": arguments,
+            "verdict": outcome.verdict,
+            "reason": outcome.reason,
+            "message": outcome.message,
+        })
+    });
+    let not_started = attempts.not_started.as_ref();
+    let mut members = json!({
+        "verdict": best.map(|attempt| attempt.outcome.verdict),
+        "args": best.map(|attempt| &attempt.arguments),
+        "tried": tried.collect::<Value>(),
+        "not_started": not_started.map(|(reason, message)| json!({ "reason": reason, "message": message })),
+    });
+    if let Some(examination) = best.and_then(|attempt| attempt.examination.as_deref()) {
+        members["examination"] = json!(examination);
     }
+    members
 }
 
 impl NewReport<'_> {
     /// Returns the JSON document.
-    pub(crate) fn document(&self) -> Document<'_, NewDocument<'_>> {
+    pub(crate) fn document(&self) -> Document<'_, Value> {
         let Added { draft, attempts, proposal, .. } = self.added;
-        let errors = proposal.errors.iter().map(|finding| BrokenRule {
-            rule: finding.rule,
-            pointer: finding.pointer.as_deref(),
-            message: &finding.message,
+        let errors = proposal
+            .errors
+            .iter()
+            .map(|finding| json!({ "rule": finding.rule, "pointer": finding.pointer, "message": finding.message }));
+        let members = json!({
+            "id": self.id,
+            "version": draft.agent.version,
+            "dry_run": self.is_dry_run,
+            "files": self.files(Path::new(".")),
+            "manifest": proposal.manifest,
+            "probe": attempts.as_ref().map(probe),
+            "errors": errors.collect::<Value>(),
+            "left_to_do": self.left(),
         });
-        let members = NewDocument {
-            id: self.id,
-            version: &draft.agent.version,
-            dry_run: self.is_dry_run,
-            files: self.files(Path::new(".")),
-            manifest: &proposal.manifest,
-            probe: attempts.as_ref().map(StartAttempts::of),
-            errors: errors.collect(),
-            left_to_do: self.left(),
-        };
         Document::new("new", members)
     }
 

@@ -1,9 +1,9 @@
 //! `acp-registry rules`
 
 use acp_registry::check::{RULES, Rule};
-use acp_registry::examination::{self, CHECKS, Check, Force};
+use acp_registry::examination::{CHECKS, Check};
 use acp_registry::finding::Level;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::documents::Document;
 use crate::flags::global::FormatArgs;
@@ -27,7 +27,8 @@ pub(crate) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
         return Ok(Exit::Success);
     }
     let text = if args.format.is_json() {
-        Document::new("rules", Rules { rules: RULES.iter().map(|rule| RuleBrief::of(rule)).collect() }).to_text()
+        let rules: Value = RULES.iter().map(|rule| rule_brief(rule)).collect();
+        Document::new("rules", json!({ "rules": rules })).to_text()
     } else {
         let rows: Vec<[&str; 3]> = RULES.iter().map(|rule| [rule.name, rule.level.as_str(), rule.summary]).collect();
         let paint = |row: usize, column: usize| {
@@ -45,8 +46,8 @@ pub(crate) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
 
 fn checks(args: &Args, ui: &Ui) -> String {
     if args.format.is_json() {
-        return Document::new("rules", Checks { checks: CHECKS.iter().map(|check| CheckBrief::of(check)).collect() })
-            .to_text();
+        let checks: Value = CHECKS.iter().map(|check| check_brief(check)).collect();
+        return Document::new("rules", json!({ "checks": checks })).to_text();
     }
     let rows: Vec<[&str; 3]> = CHECKS.iter().map(|check| [check.id, check.force.as_str(), check.summary]).collect();
     table(
@@ -56,44 +57,18 @@ fn checks(args: &Args, ui: &Ui) -> String {
     )
 }
 
-/// Members of `rules`.
-#[derive(Debug, Serialize)]
-struct Rules {
-    rules: Vec<RuleBrief>,
-}
-
 /// A rule with its level and summary.
-#[derive(Debug, Serialize)]
-pub(crate) struct RuleBrief {
-    rule: &'static str,
-    level: &'static str,
-    summary: &'static str,
-}
-
-impl RuleBrief {
-    pub(crate) fn of(rule: &Rule) -> Self {
-        Self { rule: rule.name, level: rule.level.as_str(), summary: rule.summary }
-    }
-}
-
-/// Members of `rules --examination`.
-#[derive(Debug, Serialize)]
-struct Checks {
-    checks: Vec<CheckBrief>,
+pub(crate) fn rule_brief(rule: &Rule) -> Value {
+    json!({ "rule": rule.name, "level": rule.level.as_str(), "summary": rule.summary })
 }
 
 /// A check with its summary.
-#[derive(Debug, Serialize)]
-pub(crate) struct CheckBrief {
-    check: &'static str,
-    level: examination::Level,
-    force: Force,
-    spec: &'static str,
-    summary: &'static str,
-}
-
-impl CheckBrief {
-    pub(crate) fn of(check: &Check) -> Self {
-        Self { check: check.id, level: check.level(), force: check.force, spec: check.spec, summary: check.summary }
-    }
+pub(crate) fn check_brief(check: &Check) -> Value {
+    json!({
+        "check": check.id,
+        "level": check.level(),
+        "force": check.force,
+        "spec": check.spec,
+        "summary": check.summary,
+    })
 }

@@ -20,7 +20,7 @@ use acp_registry::verify::{
     VerifyRequest, lacks_package_managers, merge_files, sources_down,
 };
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::commands::verifier;
 use crate::documents::Document;
@@ -274,36 +274,17 @@ pub(crate) fn merged_text(merged: &Merged, parts: usize) -> String {
 }
 
 /// Returns the JSON document.
-pub(crate) fn merged_document(merged: &Merged) -> Document<'_, MergeDocument<'_>> {
-    let unknown = merged.unknown.iter().map(|one| Unknown {
-        id: &one.id,
-        distribution: one.distribution,
-        reason: &one.reason,
-        has_row: one.is_kept,
+pub(crate) fn merged_document(merged: &Merged) -> Document<'_, Value> {
+    let unknown = merged.unknown.iter().map(|one| {
+        json!({
+            "id": one.id,
+            "distribution": one.distribution,
+            "reason": one.reason,
+            "has_row": one.is_kept,
+        })
     });
-    Document::new("verify", MergeDocument { merged: Rows { taken: merged.taken, unknown: unknown.collect() } })
-}
-
-/// Members of `verify --merge`.
-#[derive(Debug, Serialize)]
-pub(crate) struct MergeDocument<'a> {
-    merged: Rows<'a>,
-}
-
-/// How many rows were merged, and which are missing.
-#[derive(Debug, Serialize)]
-struct Rows<'a> {
-    taken: usize,
-    unknown: Vec<Unknown<'a>>,
-}
-
-/// A distribution that no part has a result for.
-#[derive(Debug, Serialize)]
-struct Unknown<'a> {
-    id: &'a str,
-    distribution: &'a str,
-    reason: &'a str,
-    has_row: bool,
+    let unknown: Value = unknown.collect();
+    Document::new("verify", json!({ "merged": { "taken": merged.taken, "unknown": unknown } }))
 }
 
 /// Index of the column with verdicts.

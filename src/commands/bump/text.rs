@@ -1,15 +1,12 @@
 //! The result of `bump`, for people and for the summary of a workflow job.
 
-use acp_registry::bump::{
-    Bumped, ChannelOutcome, CheckChange, Compared, Finished, HeldReason, Trouble, ValueChange, VersionUpdate,
-};
-use acp_registry::examination::{Level, VerdictCounts};
+use acp_registry::bump::{Bumped, ChannelOutcome, Finished, HeldReason, Trouble, VersionUpdate};
 use acp_registry::manifest::Channel;
 use acp_registry::propose::{BranchChange, Proposal};
 use acp_registry::text::{cell, code_span, plural, printable, prose};
 use acp_registry::timestamp::Timestamp;
 use acp_registry::verify::Nothing;
-use serde::Serialize;
+use serde_json::{Value, json};
 use time::OffsetDateTime;
 
 use crate::commands::verify::why;
@@ -241,185 +238,95 @@ fn channel_suffix(channel: Channel) -> &'static str {
     }
 }
 
-/// Members of `bump`.
-#[derive(Debug, Default, Serialize)]
-pub(crate) struct Bump<'a> {
-    updates: Vec<Updated<'a>>,
-    errors: Vec<FailedChannel<'a>>,
-    up_to_date: Vec<&'a str>,
-    held: Vec<HeldBack<'a>>,
-    unlisted: Vec<Unlisted<'a>>,
-    quarantined: &'a [String],
-    pull_requests: Vec<PullRequest<'a>>,
-    quarantine: Vec<ToHold<'a>>,
-    release: &'a [String],
-    notes: Vec<Note<'a>>,
-}
-
-/// An update to a newer version.
-#[derive(Debug, Serialize)]
-struct Updated<'a> {
-    id: &'a str,
-    channel: &'static str,
-    from: &'a str,
-    to: &'a str,
-    sources: Vec<&'static str>,
-    straightforward: bool,
-    reasons: &'a [String],
-    edits: &'a [ValueChange],
-    links: &'a [String],
-    applied: bool,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    examinations: Vec<Examinations<'a>>,
-}
-
-/// The examinations of a distribution before and after.
-#[derive(Debug, Serialize)]
-struct Examinations<'a> {
-    distribution: &'static str,
-    reached: Option<Level>,
-    before: Option<VerdictCounts>,
-    after: VerdictCounts,
-    changes: &'a [CheckChange],
-}
-
-impl<'a> Examinations<'a> {
-    fn of(compared: &'a Compared) -> Self {
-        Self {
-            distribution: compared.distribution.as_str(),
-            reached: compared.reached,
-            before: compared.before,
-            after: compared.after,
-            changes: &compared.changes,
-        }
-    }
-}
-
-impl<'a> Updated<'a> {
-    fn of(id: &'a str, update: &'a VersionUpdate, is_applied: bool) -> Self {
-        Self {
-            id,
-            channel: update.channel.as_str(),
-            from: &update.from,
-            to: &update.to,
-            sources: update.sources.iter().map(|source| source.as_str()).collect(),
-            straightforward: update.is_straightforward(),
-            reasons: &update.reasons,
-            edits: &update.changes,
-            links: &update.links,
-            applied: is_applied,
-            examinations: update.examined.iter().map(Examinations::of).collect(),
-        }
-    }
-}
-
-/// A channel that could not be checked or updated, and why.
-#[derive(Debug, Serialize)]
-struct FailedChannel<'a> {
-    id: &'a str,
-    channel: &'static str,
-    kind: &'static str,
-    message: &'a str,
-    #[serde(flatten)]
-    last: Option<Lasting>,
-}
-
-/// How long a failure has lasted.
-#[derive(Debug, Serialize)]
-struct Lasting {
-    since: String,
-    runs: u64,
-}
-
-/// A newer version that is held back.
-#[derive(Debug, Serialize)]
-struct HeldBack<'a> {
-    id: &'a str,
-    channel: &'static str,
-    to: &'a str,
-    reason: &'static str,
-    until: Option<String>,
-    message: &'a str,
-}
-
-/// A channel whose versions no source lists.
-#[derive(Debug, Serialize)]
-struct Unlisted<'a> {
-    id: &'a str,
-    channel: &'static str,
-}
-
-/// The result of a pull request.
-#[derive(Debug, Serialize)]
-struct PullRequest<'a> {
-    id: &'a str,
-    channel: &'static str,
-    url: Option<&'a str>,
-    status: Option<&'static str>,
-    message: Option<&'a str>,
-}
-
-impl<'a> PullRequest<'a> {
-    fn of(one: &'a Proposal) -> Self {
-        Self {
-            id: &one.id,
-            channel: one.channel.as_str(),
-            url: one.address.as_deref(),
-            status: one.result.as_ref().ok().map(|done| done.as_str()),
-            message: one.result.as_ref().err().map(String::as_str),
-        }
-    }
-}
-
-/// An agent that should be put into quarantine.
-#[derive(Debug, Serialize)]
-struct ToHold<'a> {
-    id: &'a str,
-    reason: &'a str,
-}
-
-/// A remark about a source.
-#[derive(Debug, Serialize)]
-struct Note<'a> {
-    id: &'a str,
-    channel: &'static str,
-    message: &'a str,
-}
-
 impl BumpReport<'_> {
     /// Returns the JSON document.
-    pub(crate) fn document(&self) -> Document<'static, Bump<'_>> {
-        let mut members = Bump::default();
+    pub(crate) fn document(&self) -> Document<'static, Value> {
+        let (mut updates, mut errors, mut held, mut unlisted) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for one in &self.finished.bumped {
-            let Bumped { id, channel, result, .. } = one;
-            let channel = channel.as_str();
-            match result {
-                Ok(ChannelOutcome::Update(update)) => {
-                    members.updates.push(Updated::of(id, update, self.finished.is_applied));
-                }
+            let (id, channel) = (&one.id, one.channel.as_str());
+            match &one.result {
+                Ok(ChannelOutcome::Update(update)) => updates.push(updated(id, update, self.finished.is_applied)),
                 Ok(ChannelOutcome::Held { version, reason, message }) => {
                     let (reason, until) = held_words(reason);
-                    members.held.push(HeldBack { id, channel, to: version, reason, until, message });
+                    held.push(json!({
+                        "id": id,
+                        "channel": channel,
+                        "to": version,
+                        "reason": reason,
+                        "until": until,
+                        "message": message,
+                    }));
                 }
-                Ok(ChannelOutcome::Unlisted) => members.unlisted.push(Unlisted { id, channel }),
+                Ok(ChannelOutcome::Unlisted) => unlisted.push(json!({ "id": id, "channel": channel })),
                 Ok(ChannelOutcome::UpToDate) => {}
                 Err(error) => {
-                    let trouble = self.trouble(id, one.channel);
-                    let last = trouble.map(|trouble| Lasting { since: date(trouble.since), runs: trouble.runs });
                     let (kind, message) = (error.kind.as_str(), &error.message);
-                    members.errors.push(FailedChannel { id, channel, kind, message, last });
+                    let mut failed = json!({ "id": id, "channel": channel, "kind": kind, "message": message });
+                    if let Some(trouble) = self.trouble(id, one.channel) {
+                        failed["since"] = json!(date(trouble.since));
+                        failed["runs"] = json!(trouble.runs);
+                    }
+                    errors.push(failed);
                 }
             }
         }
-        members.up_to_date = self.up_to_date();
-        members.quarantined = &self.finished.quarantined;
-        members.pull_requests = self.proposals.iter().map(PullRequest::of).collect();
-        members.quarantine = self.finished.to_hold.iter().map(|(id, reason)| ToHold { id, reason }).collect();
-        members.release = &self.finished.to_release;
-        members.notes =
-            self.notes().map(|(one, message)| Note { id: &one.id, channel: one.channel.as_str(), message }).collect();
+        let to_hold = self.finished.to_hold.iter().map(|(id, reason)| json!({ "id": id, "reason": reason }));
+        let notes = self
+            .notes()
+            .map(|(one, message)| json!({ "id": one.id, "channel": one.channel.as_str(), "message": message }));
+        let members = json!({
+            "updates": updates,
+            "errors": errors,
+            "up_to_date": self.up_to_date(),
+            "held": held,
+            "unlisted": unlisted,
+            "quarantined": self.finished.quarantined,
+            "pull_requests": self.proposals.iter().map(pull_request).collect::<Value>(),
+            "quarantine": to_hold.collect::<Value>(),
+            "release": self.finished.to_release,
+            "notes": notes.collect::<Value>(),
+        });
         Document::new("bump", members)
     }
+}
+
+/// An update to a newer version, with the examinations before and after if there were any.
+fn updated(id: &str, update: &VersionUpdate, is_applied: bool) -> Value {
+    let mut members = json!({
+        "id": id,
+        "channel": update.channel.as_str(),
+        "from": update.from,
+        "to": update.to,
+        "sources": update.sources.iter().map(|source| source.as_str()).collect::<Vec<_>>(),
+        "straightforward": update.is_straightforward(),
+        "reasons": update.reasons,
+        "edits": update.changes,
+        "links": update.links,
+        "applied": is_applied,
+    });
+    if !update.examined.is_empty() {
+        let examinations = update.examined.iter().map(|compared| {
+            json!({
+                "distribution": compared.distribution.as_str(),
+                "reached": compared.reached,
+                "before": compared.before,
+                "after": compared.after,
+                "changes": compared.changes,
+            })
+        });
+        members["examinations"] = examinations.collect();
+    }
+    members
+}
+
+fn pull_request(one: &Proposal) -> Value {
+    json!({
+        "id": one.id,
+        "channel": one.channel.as_str(),
+        "url": one.address,
+        "status": one.result.as_ref().ok().map(|done| done.as_str()),
+        "message": one.result.as_ref().err(),
+    })
 }
 
 fn held_words(reason: &HeldReason) -> (&'static str, Option<String>) {
