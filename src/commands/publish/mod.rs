@@ -1,7 +1,6 @@
 //! `acp-registry publish`
 
 pub(crate) mod snapshots;
-pub(crate) mod text;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -15,17 +14,20 @@ use acp_registry::host::git::Repository;
 use acp_registry::http::AllowedHosts;
 use acp_registry::index::minisign::{PublicKey, SecretKey};
 use acp_registry::registry::Registry;
-use acp_registry::statement::{STATEMENT, STATEMENT_SIGNATURE};
+use acp_registry::statement::{STATEMENT, STATEMENT_SIGNATURE, Signed};
 use acp_registry::sums::{SIGNATURE, SUMS};
-use acp_registry::text::printable;
+use acp_registry::text::{bytes, plural, printable};
+use acp_registry::timestamp::Timestamp;
 use acp_registry::upload::{
-    self, Bucket, BuiltTree, Gzip, LeaseTimes, PublishOptions, Revision, Signing, UploadEvent, UploadTarget,
+    self, Action, Bucket, BuiltTree, Gzip, LeaseTimes, PublishOptions, Revision, Signing, UploadEvent, UploadResult,
+    UploadTarget, What,
 };
 use clap::Subcommand;
+use serde::Serialize;
 use url::Url;
 
 use self::snapshots::{ListArgs, PruneArgs, RollbackArgs};
-use self::text::{published, published_human};
+use crate::documents::Document;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::network::settings;
 use crate::flags::session::signer;
@@ -339,12 +341,32 @@ fn send(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
         signals::run_and_forget(upload::publish(&tree, &target, &options, args.dry_run, &notice))
     });
     progress.clear();
-    let done = done???;
+    report(&done???, place, (false, args.dry_run), started, ui)
+}
+
+/// Prints what was sent, or would be.
+pub(crate) fn report(
+    done: &UploadResult,
+    place: &PlaceArgs,
+    (is_rollback, is_dry_run): (bool, bool),
+    started: Instant,
+    ui: &Ui,
+) -> Result<Exit, Failure> {
     let to = printable(place.to());
     ui.result(&if place.format.is_json() {
-        published(&done, &to, args.dry_run, started.elapsed().as_secs_f64()).to_text()
+        let members = PublishDocument {
+            rollback: is_rollback.then_some(true),
+            to: &to,
+            dry_run: is_dry_run,
+            snapshot: &done.snapshot,
+            previous: done.previous.as_deref(),
+            is_new_snapshot: (!is_rollback).then_some(!done.is_known),
+            files: done.actions.iter().map(FileAction::of).collect(),
+            summary: FileCounts::of(&done.actions, started.elapsed().as_secs_f64()),
+        };
+        Document::new("publish", members).to_text()
     } else {
-        published_human(&done, &to, args.dry_run)
+        human(done, &to, is_dry_run)
     })?;
     Ok(Exit::Success)
 }
@@ -416,4 +438,111 @@ fn sign(flag: &str, command: &str, text: &[u8], name: &str, signature: &str) -> 
         return Err(format!("{program} has written an empty signature"));
     }
     Ok(bytes)
+}
+
+/// Members of `publish` and `publish rollback`.
+#[derive(Debug, Serialize)]
+struct PublishDocument<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rollback: Option<bool>,
+    to: &'a str,
+    dry_run: bool,
+    snapshot: &'a str,
+    previous: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_new_snapshot: Option<bool>,
+    files: Vec<FileAction<'a>>,
+    summary: FileCounts,
+}
+
+/// The action taken for a file.
+#[derive(Debug, Serialize)]
+struct FileAction<'a> {
+    file: &'a str,
+    action: &'static str,
+    /// Size in bytes of a file that was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<u64>,
+    /// Only for an outdated file that is kept for a while.
+    #[serde(flatten)]
+    stale: Option<Stale>,
+}
+
+/// When an outdated file may be removed. RFC 3339.
+#[derive(Debug, Serialize)]
+struct Stale {
+    until: Option<String>,
+}
+
+impl<'a> FileAction<'a> {
+    fn of(action: &'a Action) -> Self {
+        let (size, stale) = match action.what {
+            What::Send(length) => (Some(length), None),
+            What::Stale(until) => (None, Some(Stale { until: time(until) })),
+            What::Keep | What::Remove => (None, None),
+        };
+        Self { file: &action.file, action: action.what.as_str(), size, stale }
+    }
+}
+
+pub(crate) fn time(seconds: i64) -> Option<String> {
+    Timestamp::from_unix(seconds).map(|time| time.to_string())
+}
+
+/// How many files there are per action.
+#[derive(Debug, Serialize)]
+struct FileCounts {
+    sent: usize,
+    sent_bytes: u64,
+    kept: usize,
+    stale: usize,
+    removed: usize,
+    duration_seconds: f64,
+}
+
+impl FileCounts {
+    fn of(actions: &[Action], duration_seconds: f64) -> Self {
+        let count = |is: fn(What) -> bool| actions.iter().filter(|action| is(action.what)).count();
+        let length = |action: &Action| if let What::Send(length) = action.what { length } else { 0 };
+        Self {
+            sent: count(|what| matches!(what, What::Send(_))),
+            sent_bytes: actions.iter().map(length).sum(),
+            kept: count(|what| what == What::Keep),
+            stale: count(|what| matches!(what, What::Stale(_))),
+            removed: count(|what| what == What::Remove),
+            duration_seconds,
+        }
+    }
+}
+
+/// The counts of actions, which snapshot readers find in `latest/`, and what was signed. In a dry run, a line for each file that
+/// would change precedes them.
+fn human(done: &UploadResult, to: &str, is_dry_run: bool) -> String {
+    let mut out = String::new();
+    if is_dry_run {
+        for action in done.actions.iter().filter(|action| action.what != What::Keep) {
+            out.push_str(&format!("{:<6} {}\n", action.what.as_str(), printable(&action.file)));
+        }
+    }
+    let FileCounts { sent, sent_bytes, kept, stale, removed, .. } = FileCounts::of(&done.actions, 0.0);
+    let verb = if is_dry_run { "would be sent" } else { "sent" };
+    out.push_str(&format!("{} {verb} to {to} ({}), {kept} unchanged", plural(sent, "file"), bytes(sent_bytes)));
+    if stale > 0 {
+        out.push_str(&format!(", {stale} stale"));
+    }
+    if removed > 0 {
+        out.push_str(&format!(", {removed} removed"));
+    }
+    let is = if is_dry_run { "would be" } else { "is" };
+    let before = match done.previous.as_deref() {
+        Some(previous) if previous == done.snapshot => " (as before)".to_owned(),
+        Some(previous) => format!(" instead of {}", printable(previous)),
+        None => String::new(),
+    };
+    out.push_str(&format!("\nlatest {is} {}{before}\n", printable(&done.snapshot)));
+    if let Some(Signed { signer, sequence, expires_at }) = &done.signed {
+        let verb = if is_dry_run { "would be signed" } else { "signed" };
+        out.push_str(&format!("{verb} by {signer}: statement {sequence}, valid until {expires_at}\n"));
+    }
+    out
 }

@@ -5,12 +5,10 @@ use std::time::{Duration, Instant};
 use acp_registry::duration;
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::text::{plural, printable};
-use acp_registry::upload;
-use acp_registry::upload::{Pruned, RollbackOptions, RolledBack, SnapshotEntry};
-use serde::Serialize;
+use acp_registry::upload::{self, Pruned, RollbackOptions, SnapshotEntry};
+use serde_json::{Value, json};
 
-use crate::commands::publish::text::{FileAction, FileCounts, files, latest_human, sent_human, signed_human, time};
-use crate::commands::publish::{PlaceArgs, SignArgs, show, target};
+use crate::commands::publish::{PlaceArgs, SignArgs, report, show, target, time};
 use crate::documents::Document;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::value;
@@ -84,7 +82,16 @@ pub(crate) fn prune(args: &PruneArgs, global: &Global, ui: &Ui) -> Result<Exit, 
     progress.clear();
     let done = done??;
     ui.result(&if place.format.is_json() {
-        pruned(&done, &printable(place.to()), args.dry_run).to_text()
+        let Pruned { removed, kept, contents } = &done;
+        let members = json!({
+            "prune": true,
+            "to": printable(place.to()),
+            "dry_run": args.dry_run,
+            "removed": removed,
+            "kept": kept,
+            "removed_contents": contents,
+        });
+        Document::new("publish", members).to_text()
     } else {
         pruned_human(&done, args.dry_run)
     })?;
@@ -95,7 +102,8 @@ pub(crate) fn list(args: &ListArgs, global: &Global, ui: &Ui) -> Result<Exit, Fa
     let target = target(&args.to, global)?;
     let found = signals::run_and_forget(upload::list(&target))??;
     ui.result(&if args.format.is_json() {
-        snapshots(&found, &printable(&args.to)).to_text()
+        let snapshots: Value = found.iter().map(document).collect();
+        Document::new("publish", json!({ "list": true, "to": printable(&args.to), "snapshots": snapshots })).to_text()
     } else {
         snapshots_human(&found, ui.look())
     })?;
@@ -114,32 +122,7 @@ pub(crate) fn rollback(args: &RollbackArgs, global: &Global, ui: &Ui) -> Result<
         signals::run_and_forget(upload::rollback(&target, &args.snapshot, options, args.dry_run, &notice))
     });
     progress.clear();
-    let done = done???;
-    let to = printable(place.to());
-    ui.result(&if place.format.is_json() {
-        rolled_back(&done, &to, args.dry_run, started.elapsed().as_secs_f64()).to_text()
-    } else {
-        rolled_back_human(&done, &to, args.dry_run)
-    })?;
-    Ok(Exit::Success)
-}
-
-/// Returns the document of `publish prune --json`.
-pub(crate) fn pruned<'a>(done: &'a Pruned, to: &'a str, is_dry_run: bool) -> Document<'static, Remaining<'a>> {
-    let Pruned { removed, kept, contents } = done;
-    let members = Remaining { prune: true, to, dry_run: is_dry_run, removed, kept, removed_contents: *contents };
-    Document::new("publish", members)
-}
-
-/// Members of `publish prune`.
-#[derive(Debug, Serialize)]
-pub(crate) struct Remaining<'a> {
-    prune: bool,
-    to: &'a str,
-    dry_run: bool,
-    removed: &'a [String],
-    kept: &'a [String],
-    removed_contents: usize,
+    report(&done???, place, (true, args.dry_run), started, ui)
 }
 
 /// A line for each removed snapshot, then the summary.
@@ -153,36 +136,17 @@ pub(crate) fn pruned_human(done: &Pruned, is_dry_run: bool) -> String {
     lines + &format!("{} {verb}, {} kept{contents}\n", plural(done.removed.len(), "snapshot"), done.kept.len())
 }
 
-/// Returns the document of `publish list --json`.
-pub(crate) fn snapshots<'a>(found: &'a [SnapshotEntry], to: &'a str) -> Document<'static, SnapshotList<'a>> {
-    let one = |found: &'a SnapshotEntry| SnapshotDocument {
-        name: &found.name,
-        created: time(found.created),
-        is_complete: found.is_complete,
-        is_latest: found.is_latest,
-        sums_sha256: found.sums.as_deref(),
-    };
-    Document::new("publish", SnapshotList { list: true, to, snapshots: found.iter().map(one).collect() })
-}
-
-/// Members of `publish list`.
-#[derive(Debug, Serialize)]
-pub(crate) struct SnapshotList<'a> {
-    list: bool,
-    to: &'a str,
-    snapshots: Vec<SnapshotDocument<'a>>,
-}
-
-/// A snapshot.
-#[derive(Debug, Serialize)]
-struct SnapshotDocument<'a> {
-    name: &'a str,
-    /// RFC 3339.
-    created: Option<String>,
-    is_complete: bool,
-    is_latest: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sums_sha256: Option<&'a str>,
+fn document(found: &SnapshotEntry) -> Value {
+    let mut members = json!({
+        "name": found.name,
+        "created": time(found.created),
+        "is_complete": found.is_complete,
+        "is_latest": found.is_latest,
+    });
+    if let Some(sums) = &found.sums {
+        members["sums_sha256"] = json!(sums);
+    }
+    members
 }
 
 /// A line for each snapshot.
@@ -197,42 +161,4 @@ pub(crate) fn snapshots_human(found: &[SnapshotEntry], look: Look) -> String {
     };
     let rows: Vec<[String; 3]> = found.iter().map(row).collect();
     table(&Columns::plain(&["SNAPSHOT", "CREATED", ""]), &rows, look)
-}
-
-/// Returns the document of `publish rollback --json`.
-pub(crate) fn rolled_back<'a>(
-    done: &'a RolledBack,
-    to: &'a str,
-    is_dry_run: bool,
-    duration_seconds: f64,
-) -> Document<'static, Restored<'a>> {
-    let members = Restored {
-        rollback: true,
-        to,
-        dry_run: is_dry_run,
-        snapshot: &done.snapshot,
-        previous: done.previous.as_deref(),
-        files: files(&done.actions),
-        summary: FileCounts::of(&done.actions, duration_seconds),
-    };
-    Document::new("publish", members)
-}
-
-/// Members of `publish rollback`.
-#[derive(Debug, Serialize)]
-pub(crate) struct Restored<'a> {
-    rollback: bool,
-    to: &'a str,
-    dry_run: bool,
-    snapshot: &'a str,
-    previous: Option<&'a str>,
-    files: Vec<FileAction<'a>>,
-    summary: FileCounts,
-}
-
-/// The summary. In a dry run, a line for each file that would change precedes it.
-pub(crate) fn rolled_back_human(done: &RolledBack, to: &str, is_dry_run: bool) -> String {
-    sent_human(&done.actions, to, is_dry_run)
-        + &latest_human(&done.snapshot, done.previous.as_deref(), is_dry_run)
-        + &signed_human(done.signed.as_ref(), is_dry_run)
 }

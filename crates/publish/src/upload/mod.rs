@@ -44,7 +44,7 @@ use acp_registry_plan::statement::Signed;
 pub use bucket::Bucket;
 pub use error::Error;
 pub use prune::{Pruned, SnapshotEntry, list, prune};
-pub use run::{RollbackOptions, RolledBack, publish, rollback};
+pub use run::{RollbackOptions, publish, rollback};
 pub use snapshot::{Revision, WrongRevision};
 pub use statement::Signing;
 pub use target::UploadTarget;
@@ -143,7 +143,7 @@ impl What {
     }
 }
 
-/// The result of publishing.
+/// The result of publishing, or of putting an earlier snapshot into `latest/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UploadResult {
     /// The name of the snapshot that holds the tree.

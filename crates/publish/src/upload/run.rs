@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use acp_registry_plan::revocations::{REVOKED, REVOKED_LIMIT, Revocation, Revocations};
-use acp_registry_plan::statement::Signed;
 use acp_registry_plan::sums::{SIGNATURE, SIGNATURE_LIMIT, SUMS};
 
 use super::headers::Headers;
@@ -253,19 +252,6 @@ pub struct RollbackOptions<'a> {
     pub turns: LeaseTimes,
 }
 
-/// The result of [`rollback()`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RolledBack {
-    /// The snapshot that `latest/` is made from now.
-    pub snapshot: String,
-    /// The snapshot that it was made from before; `None` if that is not known.
-    pub previous: Option<String>,
-    /// What was signed in this run.
-    pub signed: Option<Signed>,
-    /// The actions, file by file.
-    pub actions: Vec<Action>,
-}
-
 /// Puts a snapshot into `latest/`, with the guarantees of [`publish()`](super::publish()): readers never find a
 /// reference to a missing file. Every file that is sent has the digest that the snapshot's list has for it, and all of
 /// them are read before the first one is sent.
@@ -279,7 +265,7 @@ pub async fn rollback(
     options: RollbackOptions<'_>,
     is_dry_run: bool,
     notice: Notice<'_>,
-) -> Result<RolledBack, Error> {
+) -> Result<UploadResult, Error> {
     if snapshot::end_of_day(name).is_none() {
         return Err(Error::NoSnapshot(name.to_owned()));
     }
@@ -294,7 +280,7 @@ async fn run(
     options: &RollbackOptions<'_>,
     is_dry_run: bool,
     notice: Notice<'_>,
-) -> Result<RolledBack, Error> {
+) -> Result<UploadResult, Error> {
     let mut state = TargetState::load(target).await?;
     let previous = state.latest.clone();
     let known = state.snapshots.get(name).map(|known| known.sums.clone());
@@ -319,7 +305,7 @@ async fn run(
     let mut actions = latest::update(&sender, &mut state, name, plan, statement.as_ref()).await?;
     actions.extend(latest::remove_stale(&sender, &mut state, options.grace).await?);
     let signed = statement.map(|statement| statement.signed);
-    Ok(RolledBack { snapshot: name.to_owned(), previous, signed, actions })
+    Ok(UploadResult { snapshot: name.to_owned(), previous, signed, is_known: true, actions })
 }
 
 /// Refuses a snapshot from before a recall: clients would start what it recalls again.
