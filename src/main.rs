@@ -2,7 +2,7 @@
 //!
 //! | folder | what it has |
 //! |---|---|
-//! | `commands` | a file or folder for each command, or for several of one kind (`list` and `search`, `run` and `which`, `login` and `logout`): flags, one call of the library, its text, its document; what several share: `verifier` installs and starts agents for a check, `elsewhere` is `--on`, `hint` names a next step, `leftovers` tells what stays |
+//! | `commands` | a file or folder for each command, or for several of one kind (`list` and `search`, `run` and `which`, `login` and `logout`, `gc` and `uninstall`, `rules` and `explain`): flags, one call of the library, its text, its document; what several share: `verifier` installs and starts agents for a check, `elsewhere` is `--on`, `hint` names a next step, `leftovers` tells what stays |
 //! | `flags` | flags that several commands share, and what they become |
 //! | `documents` | what JSON documents of several commands share, and events; documents about agents are the reports of the library's `ops` |
 //! | `formats` | findings and outcomes as JSON, SARIF, JUnit, Markdown, workflow commands and text |
@@ -17,6 +17,7 @@ mod formats;
 mod terminal;
 
 use std::process::ExitCode;
+use std::{env, io};
 
 /// Releases for Linux are linked with musl, which has one heap with one lock: `validate` of 10,000 agents took 1.3 instead of 0.34 s.
 #[cfg(target_env = "musl")]
@@ -29,7 +30,7 @@ fn main() -> ExitCode {
     {
         use acp_registry::host::process::{JOIN, KEEP, LAUNCH, join, keep, launch};
 
-        let mut arguments = std::env::args_os().skip(1);
+        let mut arguments = env::args_os().skip(1);
         match arguments.next().as_ref().and_then(|word| word.to_str()) {
             Some(LAUNCH) => return launch(arguments).into(),
             Some(JOIN) => return join(arguments).into(),
@@ -37,12 +38,24 @@ fn main() -> ExitCode {
             _ => {}
         }
     }
-    if std::env::args_os().nth(1).is_some_and(|word| word == acp_registry::mcp::MCP) {
-        return commands::mcp::serve_mcp();
+    if env::args_os().nth(1).is_some_and(|word| word == acp_registry::mcp::MCP) {
+        return serve_mcp();
     }
     #[cfg(unix)]
-    if std::env::args_os().nth(1).is_some_and(|word| word == acp_registry::elsewhere::ELSEWHERE) {
+    if env::args_os().nth(1).is_some_and(|word| word == acp_registry::elsewhere::ELSEWHERE) {
         return commands::elsewhere::serve();
     }
     commands::main()
+}
+
+/// Serves MCP to the agent of an examination, which has started this program. The second argument is the path of the record.
+fn serve_mcp() -> ExitCode {
+    use acp_registry::mcp::{Started, VARIABLE, serve};
+
+    let Some(record) = env::args_os().nth(2) else { return ExitCode::from(2) };
+    let started = Started { directory: env::current_dir().ok(), variable: env::var(VARIABLE).ok() };
+    match serve(record.as_ref(), started, io::stdin().lock(), io::stdout().lock()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
 }

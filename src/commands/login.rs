@@ -15,6 +15,7 @@ use acp_registry::login::{Needed, SignInResult, SignInStatus};
 use acp_registry::ops::{self, Attempt, Event, MethodsReport, Report as _, SignIn, SignInReport, SignOut, Step};
 use acp_registry::session::{AgentSpec, Session};
 use acp_registry::text::{printable, quote};
+use tokio::task::spawn_blocking;
 
 use crate::commands::leftovers;
 use crate::documents;
@@ -24,7 +25,6 @@ use crate::flags::session::{PackageArgs, SessionArgs, open};
 use crate::terminal::call::{EventSink, write_stderr};
 use crate::terminal::layout::{INDENT, Look, cut, stderr};
 use crate::terminal::progress::Progress;
-use crate::terminal::prompt::choose;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 
@@ -131,6 +131,43 @@ fn ask(id: &str, methods: &[AuthMethod], ui: &Ui) -> Result<String, Failure> {
     let items: Vec<String> = methods.iter().take(METHODS).map(method).collect();
     let names: Vec<&str> = methods.iter().map(|method| method.id.as_str()).collect();
     Ok(methods[choose(&question, &items, &names, ui)?].id.clone())
+}
+
+/// The longest answer that is read, in bytes.
+const ANSWER_LIMIT: u64 = 1000;
+
+/// How often the question is repeated after an invalid answer.
+const ATTEMPTS: usize = 3;
+
+/// Shows a numbered list on stderr and reads the answer: a number in the list, or a full name. Returns the index of the
+/// chosen name. `items` must be printable, and must correspond to the first names; there may be more names than items.
+fn choose(question: &str, items: &[String], names: &[&str], ui: &Ui) -> Result<usize, Failure> {
+    let list: String = items.iter().enumerate().map(|(at, item)| format!("  {}  {item}\n", at + 1)).collect();
+    signals::run_and_forget(async {
+        ui.show(&format!("{question}\n{list}"));
+        for _ in 0..ATTEMPTS {
+            ui.show(&format!("1 to {}, or a name: ", items.len()));
+            // A blocking read cannot be cancelled: after a signal, its thread is abandoned.
+            let answer = spawn_blocking(|| line_of_stdin(ANSWER_LIMIT))
+                .await
+                .map_err(Failure::unable)?
+                .map_err(Failure::unable)?;
+            let Some(answer) = answer else { break };
+            if let Some(place) = place(answer.trim(), items.len(), names) {
+                return Ok(place);
+            }
+            ui.show(&format!("{} is none of them\n", quote(answer.trim())));
+        }
+        Err(Failure::usage("nothing was chosen"))
+    })?
+}
+
+/// Returns the index that an answer selects. A number in the list always means that item, even if a name is equal to it.
+fn place(answer: &str, numbers: usize, names: &[&str]) -> Option<usize> {
+    match answer.parse::<usize>() {
+        Ok(number) if (1..=numbers).contains(&number) => Some(number - 1),
+        _ => names.iter().position(|name| !answer.is_empty() && *name == answer),
+    }
 }
 
 /// Runs the agent's program in the terminal. Returns how it ended, unless it succeeded.
@@ -275,7 +312,7 @@ impl ops::Relay for Relay {
         thread::spawn(move || {
             let heard = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
             drop(shared.1.wait_while(heard, |heard| !heard.has_spoken));
-            while let Some(line) = typed() {
+            while let Ok(Some(line)) = line_of_stdin(LINE) {
                 if !agent.say(&line) {
                     break;
                 }
@@ -289,9 +326,33 @@ impl ops::Relay for Relay {
     }
 }
 
-/// Reads one line of stdin without its line ending; `None` at end of file.
-fn typed() -> Option<String> {
+/// Reads one line of stdin without its line ending, or its first `limit` bytes; `None` at end of file.
+fn line_of_stdin(limit: u64) -> io::Result<Option<String>> {
     let mut line = Vec::new();
-    let read = io::stdin().lock().take(LINE).read_until(b'\n', &mut line).ok()?;
-    (read > 0).then(|| String::from_utf8_lossy(&line).trim_end().to_owned())
+    let read = io::stdin().lock().take(limit).read_until(b'\n', &mut line)?;
+    Ok((read > 0).then(|| String::from_utf8_lossy(&line).trim_end().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_counts_before_a_name_and_a_name_only_in_full() {
+        let names = ["2", "login", "7", "", "beyond"];
+        for (answer, expected) in [
+            ("", None),
+            ("0", None),
+            ("log", None),
+            ("LOGIN", None),
+            ("-1", None),
+            ("1", Some(0)),
+            ("2", Some(1)),
+            ("7", Some(2)),
+            ("login", Some(1)),
+            ("beyond", Some(4)),
+        ] {
+            assert_eq!(place(answer, 2, &names), expected, "{answer}");
+        }
+    }
 }

@@ -10,7 +10,6 @@ pub(crate) mod config;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod elsewhere;
-pub(crate) mod explain;
 pub(crate) mod gc;
 pub(crate) mod hint;
 pub(crate) mod info;
@@ -20,7 +19,6 @@ pub(crate) mod leftovers;
 pub(crate) mod list;
 pub(crate) mod login;
 pub(crate) mod man;
-pub(crate) mod mcp;
 pub(crate) mod new;
 pub(crate) mod probe;
 pub(crate) mod publish;
@@ -31,7 +29,6 @@ pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod serve_agent;
-pub(crate) mod uninstall;
 pub(crate) mod update;
 pub(crate) mod validate;
 pub(crate) mod verifier;
@@ -139,7 +136,7 @@ enum Command {
     /// Install newer versions of installed agents
     Update(CommandArgs<update::Args>),
     /// Remove agents
-    Uninstall(CommandArgs<uninstall::Args>),
+    Uninstall(CommandArgs<gc::UninstallArgs>),
     /// Remove unused versions
     ///
     /// Versions that are current, running or named in settings of `config` stay. The size of the caches is shown, and `--cache` empties them.
@@ -169,7 +166,7 @@ enum Command {
     /// List the rules of `validate`, or the checks of agents
     Rules(CommandArgs<rules::Args>),
     /// Explain a rule or a check, with examples
-    Explain(CommandArgs<explain::Args>),
+    Explain(CommandArgs<rules::ExplainArgs>),
 }
 
 /// Runs the program with the arguments of the process.
@@ -239,7 +236,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
         Command::Run(args) => (run::run(args, &cli.global, &ui), false),
         Command::Which(args) => (run::which(args, &cli.global, &ui), args.format.is_json()),
         Command::Update(args) => (update::run(args, &cli.global, &ui), args.format.is_json()),
-        Command::Uninstall(args) => (uninstall::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Uninstall(args) => (gc::uninstall(args, &cli.global, &ui), args.format.is_json()),
         Command::Gc(args) => (gc::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Doctor(args) => (doctor::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Login(args) => (login::run(args, &cli.global, &ui), args.format.is_json()),
@@ -249,7 +246,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
         Command::Completions(args) => (completions::run(args, &ui), false),
         Command::Man(args) => (man::run(args, command(), &ui), false),
         Command::Rules(args) => (rules::run(args, &ui), args.format.is_json()),
-        Command::Explain(args) => (explain::run(args, &ui), args.format.is_json()),
+        Command::Explain(args) => (rules::explain(args, &ui), args.format.is_json()),
     };
     match result {
         Ok(exit) => exit.into(),

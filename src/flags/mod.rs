@@ -7,7 +7,6 @@ pub(crate) mod level;
 pub(crate) mod network;
 pub(crate) mod remote;
 pub(crate) mod report;
-pub(crate) mod sandbox;
 pub(crate) mod session;
 pub(crate) mod value;
 pub(crate) mod verifier;

@@ -6,7 +6,6 @@ pub(crate) mod help;
 pub(crate) mod layout;
 pub(crate) mod markdown;
 pub(crate) mod progress;
-pub(crate) mod prompt;
 pub(crate) mod remedy;
 pub(crate) mod signals;
 pub(crate) mod similar_messages;

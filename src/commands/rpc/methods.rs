@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::commands::login;
-use crate::commands::rpc::message::{self, INVALID_PARAMS};
-use crate::commands::rpc::response::RpcErrorDocument;
+use crate::commands::rpc::message::{self, INVALID_PARAMS, RpcErrorDocument};
 use crate::documents::Document;
 use crate::flags::global::Global;
 use crate::flags::session::{PackageArgs, SessionArgs, open};

@@ -2,17 +2,15 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | `message.rs` | reads lines of limited length, and turns each into a call or a cancellation, and refuses everything else |
+//! | `message.rs` | reads lines of limited length, turns each into a call or a cancellation, and refuses everything else; answers, errors and notifications |
 //! | `calls.rs` | the calls in progress: their ids, their cancellation and their end |
 //! | `methods.rs` | the methods, each of which reads its parameters and runs a use case |
-//! | `response.rs` | answers, errors and notifications |
 //! | `output.rs` | writes messages |
 
 mod calls;
 mod message;
 mod methods;
 mod output;
-mod response;
 
 use std::future::pending;
 use std::io::{self, BufReader};
@@ -25,10 +23,11 @@ use serde_json::{Map, Value};
 use tokio::sync::{oneshot, watch};
 
 use self::calls::Calls;
-use self::message::{ClientMessage, INTERNAL, METHOD_NOT_FOUND, Refusal};
+use self::message::{
+    ClientMessage, INTERNAL, Line, METHOD_NOT_FOUND, Notification, Refusal, Response, RpcErrorDocument,
+};
 use self::methods::{Base, Call, METHODS, Method};
 use self::output::MessageQueue;
-use self::response::{Notification, Response, RpcErrorDocument};
 use crate::documents::Event;
 use crate::flags::global::Global;
 use crate::flags::session::{PackageArgs, SessionArgs};
@@ -36,7 +35,6 @@ use crate::terminal::call::RpcCall;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 use acp_registry::failure::{Exit, Failure};
-use message::Line;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -1,25 +1,118 @@
-//! Reads the JSON documents of `validate` and `verify`, to render them as reports.
+//! `acp-registry report`: reads the JSON documents of `validate` and `verify`, and renders them.
 //!
 //! A document may have been written on a machine that runs untrusted agents. It is therefore parsed strictly, and its
 //! texts are escaped like those of a manifest.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use acp_registry::check::{AgentStatus, CheckOutcome, Checked, find};
 use acp_registry::examination::Record;
+use acp_registry::failure::{Exit, Failure};
 use acp_registry::finding::{Finding, Level};
+use acp_registry::host::fs::{ReadError, read_bounded};
 use acp_registry::json;
 use acp_registry::source::Span;
 use acp_registry::text::{cell, plural, printable, prose, quote};
 use acp_registry::verify::TaskVerdict;
+use clap::ValueEnum;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::flags::global::{Global, prefix};
 use crate::formats::examination::comment;
-use crate::terminal::layout::{cut, stderr};
+use crate::formats::{Format, Report};
+use crate::terminal::layout::{Look, cut, stderr};
+use crate::terminal::ui::Ui;
 
 /// The largest document that is accepted, in bytes.
-pub(crate) const INPUT_LIMIT: u64 = 64 << 20;
+const INPUT_LIMIT: u64 = 64 << 20;
+
+/// The longest comment, in bytes. GitHub's limit is 65,536 characters.
+const COMMENT_LIMIT: usize = 64_000;
+
+/// The help if a file is not a document.
+const EXPECTED: &str = "name a file that `acp-registry validate --json` or `acp-registry verify --json` has written";
+
+/// The help if SARIF is requested for anything but one document of `validate`.
+const ONE_DOCUMENT: &str = "name one file that `acp-registry validate --json` has written";
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "For jobs with write permission: documents of untrusted jobs are parsed strictly, and every text is escaped."
+)]
+pub(crate) struct Args {
+    /// Documents of `validate --json` or `verify --json`
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+
+    /// Form of the report
+    ///
+    /// Markdown is for a comment. SARIF takes one document of `validate`.
+    #[arg(long, value_name = "FORMAT", default_value = "markdown")]
+    format: ReportFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ReportFormat {
+    Markdown,
+    Sarif,
+}
+
+pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
+    let documents: Vec<Input> = args.files.iter().map(|file| read(file)).collect::<Result<_, _>>()?;
+    // Assumes that the registry has the same path in this checkout as where the document was written.
+    let prefix = global.registry_dir().canonicalize().map_or_else(|_| String::new(), |root| prefix(&root));
+    let render = |document: &Input, format: Format| match document {
+        Input::Validate { checked, duration } => {
+            let (duration, text) = (*duration, &|_: &str| None);
+            Ok(Report { checked, duration, text, prefix: &prefix, look: Look::default(), failure: None }.render(format))
+        }
+        Input::Verify(rows) if format == Format::Markdown => Ok(verified_markdown(rows)),
+        Input::Failed { command, message } if format == Format::Markdown => {
+            Ok(format!("**`{command}` failed:** {}\n", prose(message)))
+        }
+        Input::Verify(_) | Input::Failed { .. } => Err(Failure::usage("SARIF is made of findings").help(ONE_DOCUMENT)),
+    };
+    if args.format == ReportFormat::Sarif {
+        let [document] = &documents[..] else {
+            return Err(Failure::usage("SARIF is made of one document").help(ONE_DOCUMENT));
+        };
+        ui.result(&render(document, Format::Sarif)?)?;
+        return Ok(Exit::Success);
+    }
+    let mut out = String::new();
+    for (document, file) in documents.iter().zip(&args.files) {
+        let text = render(document, Format::Markdown)?;
+        if out.len() + text.len() > COMMENT_LIMIT {
+            ui.warning(&format!("{} did not fit into the comment", file.display()));
+            continue;
+        }
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(&text);
+    }
+    ui.result(&out)?;
+    Ok(Exit::Success)
+}
+
+/// Reads a document. Links that lead out of its directory are refused.
+fn read(path: &Path) -> Result<Input, Failure> {
+    let shown = path.display();
+    let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let unreadable = |error: ReadError| Failure::unable(format!("{shown}: {error}")).help(EXPECTED);
+    let root = folder.canonicalize().map_err(|error| unreadable(error.into()))?;
+    let path = root.join(path.file_name().unwrap_or_default());
+    let bytes = read_bounded(&path, &root, INPUT_LIMIT).map_err(unreadable)?;
+    Input::parse(&bytes).map_err(|error| {
+        let message = format!("{shown} is not reported on: {error}");
+        match error {
+            InputError::Other(_) => Failure::usage(message).help(EXPECTED),
+            InputError::Forged { .. } => Failure::refused(message),
+        }
+    })
+}
 
 /// The longest text that is kept, in characters. Longer texts are cut.
 const TEXT_LIMIT: usize = 4_000;
@@ -29,7 +122,7 @@ const REPORT_LIMIT: usize = 20_000;
 
 /// The contents of a document.
 #[derive(Debug)]
-pub(crate) enum Input {
+enum Input {
     /// A document of `validate`.
     Validate {
         /// The findings, and the status of each agent.
@@ -50,7 +143,7 @@ pub(crate) enum Input {
 
 /// Why a document was rejected. Messages are printable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum InputError {
+enum InputError {
     /// The file is not a document of `validate` or `verify`.
     #[error("it is not a JSON document of `validate` or `verify`: {0}")]
     Other(String),
@@ -66,7 +159,7 @@ pub(crate) enum InputError {
 
 /// A row of `verify`. The texts are unescaped: escape them before showing them.
 #[derive(Debug, Deserialize)]
-pub(crate) struct InputRow {
+struct InputRow {
     id: String,
     version: String,
     distribution: Option<String>,
@@ -143,7 +236,7 @@ impl Input {
     /// # Errors
     /// Returns [`InputError`] if the text is not a document of `validate` or `verify`, or has contents that they never
     /// write.
-    pub(crate) fn parse(text: &[u8]) -> Result<Self, InputError> {
+    fn parse(text: &[u8]) -> Result<Self, InputError> {
         let other = |error: serde_json::Error| InputError::Other(printable(&error.to_string()).into_owned());
         // `summary` is kept as a tree of values, which takes more memory than its text.
         json::check_count(text).map_err(other)?;
@@ -219,7 +312,7 @@ fn agent(agent: InputAgent) -> Result<AgentStatus, String> {
 }
 
 /// Renders rows of `verify` as Markdown for a comment on GitHub.
-pub(crate) fn verified_markdown(rows: &[InputRow]) -> String {
+fn verified_markdown(rows: &[InputRow]) -> String {
     let count = |verdict: TaskVerdict| rows.iter().filter(|row| row.verdict == verdict && !row.reused).count();
     let reused = rows.iter().filter(|row| row.reused).count();
     let mut out = format!(
