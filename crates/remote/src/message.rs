@@ -1,11 +1,11 @@
 //! What a transport reads of a message: its id, its method, and its session.
 
-use std::io::BufRead;
+use std::io::{BufRead, Read as _};
 
 use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
-use tokio::io::{AsyncBufRead, AsyncBufReadExt};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _};
 
 use crate::MESSAGE;
 
@@ -119,6 +119,9 @@ pub(crate) fn into_line(mut message: Vec<u8>) -> Vec<u8> {
     message
 }
 
+/// How many bytes of a line are read, with its end.
+const LINE: u64 = MESSAGE as u64 + 1;
+
 /// A line above the limit, or a failure of the system.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LineError {
@@ -131,45 +134,23 @@ pub(crate) enum LineError {
 /// The next line without its end; `None` at the end of the input.
 pub(crate) async fn next_line(input: &mut (impl AsyncBufRead + Unpin)) -> Result<Option<Vec<u8>>, LineError> {
     let mut line = Vec::new();
-    loop {
-        let buffer = input.fill_buf().await?;
-        let (piece, is_whole, is_end) = piece(buffer);
-        line.extend_from_slice(piece);
-        let used = piece.len() + usize::from(is_whole);
-        input.consume(used);
-        if line.len() > MESSAGE {
-            return Err(LineError::TooLong);
-        }
-        if is_whole || is_end {
-            return Ok((is_whole || !line.is_empty()).then_some(line));
-        }
-    }
+    input.take(LINE).read_until(b'\n', &mut line).await?;
+    whole(line)
 }
 
 /// Like [`next_line`], for a thread.
 pub(crate) fn next_line_blocking(input: &mut impl BufRead) -> Result<Option<Vec<u8>>, LineError> {
     let mut line = Vec::new();
-    loop {
-        let buffer = input.fill_buf()?;
-        let (piece, is_whole, is_end) = piece(buffer);
-        line.extend_from_slice(piece);
-        let used = piece.len() + usize::from(is_whole);
-        input.consume(used);
-        if line.len() > MESSAGE {
-            return Err(LineError::TooLong);
-        }
-        if is_whole || is_end {
-            return Ok((is_whole || !line.is_empty()).then_some(line));
-        }
-    }
+    input.take(LINE).read_until(b'\n', &mut line)?;
+    whole(line)
 }
 
-/// The part of a buffer up to the end of a line, whether that end is there, and whether the input has ended.
-fn piece(buffer: &[u8]) -> (&[u8], bool, bool) {
-    match buffer.iter().position(|byte| *byte == b'\n') {
-        Some(at) => (&buffer[..at], true, false),
-        None => (buffer, false, buffer.is_empty()),
+fn whole(mut line: Vec<u8>) -> Result<Option<Vec<u8>>, LineError> {
+    let has_end = line.pop_if(|last| *last == b'\n').is_some();
+    if line.len() > MESSAGE {
+        return Err(LineError::TooLong);
     }
+    Ok((has_end || !line.is_empty()).then_some(line))
 }
 
 #[cfg(test)]

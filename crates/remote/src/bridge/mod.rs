@@ -7,8 +7,7 @@
 //!
 //! No message is sent twice. A request whose answer cannot arrive any more is answered here, with an error that says why.
 
-mod stream;
-mod web_socket;
+mod listen;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::{BufRead, Write};
@@ -285,7 +284,7 @@ impl Bridge<'_> {
     async fn run(&mut self, input: &mut mpsc::Receiver<Result<Vec<u8>, LineError>>) -> Result<(), BridgeError> {
         if self.client.endpoint.is_socket {
             let limit = HANDSHAKE.min(self.silence);
-            let socket = timeout(limit, web_socket::open(&self.client, &self.reports, &mut self.tasks)).await;
+            let socket = timeout(limit, listen::web_socket(&self.client, &self.reports, &mut self.tasks)).await;
             let socket = socket.unwrap_or_else(|_| Err("the server does not answer the handshake".to_owned()));
             self.socket = Some(socket.map_err(|reason| self.lost(reason))?);
         }
@@ -415,7 +414,7 @@ impl Bridge<'_> {
             return self.say(&format!("there are {STREAMS} sessions, and no more streams are opened"));
         }
         self.streams.insert(session.clone(), Stream::Opening(Instant::now()));
-        self.tasks.spawn(stream::listen(self.client.clone(), self.reports.clone(), connection, session));
+        self.tasks.spawn(listen::stream(self.client.clone(), self.reports.clone(), connection, session));
     }
 
     fn expect_answer(&mut self, envelope: &Envelope) {

@@ -23,7 +23,7 @@ use axum::http::header::{self, ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::sse::{Event, KeepAlive, Sse};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
 use futures_util::{SinkExt as _, StreamExt as _, stream};
@@ -256,18 +256,15 @@ impl Server {
     async fn connect(self: &Arc<Self>, is_one_stream: bool) -> Result<(String, Arc<Link>), Response> {
         let id: String = generate_key().chars().filter(char::is_ascii_alphanumeric).collect();
         let (peer, messages) = Link::new(is_one_stream);
-        let Ok(place) = self.places.clone().try_acquire_owned() else {
+        let place = self.places.clone().try_acquire_owned().map_err(|_| {
             let text = format!("there are {} connections, and no more are served", self.options.connections);
-            return Err(refuse(StatusCode::SERVICE_UNAVAILABLE, text));
-        };
+            refuse(StatusCode::SERVICE_UNAVAILABLE, text)
+        })?;
         let started = agent::start(&self.options.launch, &self.options.temporary).await;
-        let running = match started {
-            Ok(running) => running,
-            Err(error) => {
-                (self.options.note)(&error);
-                return Err(refuse(StatusCode::BAD_GATEWAY, "the agent cannot be started"));
-            }
-        };
+        let running = started.map_err(|error| {
+            (self.options.note)(&error);
+            refuse(StatusCode::BAD_GATEWAY, "the agent cannot be started")
+        })?;
         self.links().insert(id.clone(), peer.clone());
         let (server, own_id, own_link) = (self.clone(), id.clone(), peer.clone());
         tokio::spawn(async move {
@@ -294,119 +291,89 @@ impl Drop for Guard {
     }
 }
 
-async fn take_message(State(server): State<Arc<Server>>, headers: HeaderMap, body: Body) -> Response {
+async fn take_message(State(server): State<Arc<Server>>, headers: HeaderMap, body: Body) -> Result<Response, Response> {
     if !text(&headers, CONTENT_TYPE.as_str())
         .is_some_and(|kind| kind.to_ascii_lowercase().starts_with("application/json"))
     {
-        return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "messages are of the type application/json");
+        return Err(refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "messages are of the type application/json"));
     }
-    let body = match timeout(server.limits.body, to_bytes(body, MESSAGE)).await {
-        Ok(Ok(body)) => body,
-        Ok(Err(_)) => {
-            return refuse(StatusCode::PAYLOAD_TOO_LARGE, format!("a message is longer than {MESSAGE} bytes"));
-        }
-        Err(_) => return refuse(StatusCode::REQUEST_TIMEOUT, "the message does not arrive"),
-    };
+    let body = timeout(server.limits.body, to_bytes(body, MESSAGE)).await;
+    let body = body.map_err(|_| refuse(StatusCode::REQUEST_TIMEOUT, "the message does not arrive"))?;
+    let body =
+        body.map_err(|_| refuse(StatusCode::PAYLOAD_TOO_LARGE, format!("a message is longer than {MESSAGE} bytes")))?;
     let envelope = Envelope::read(&body);
     if body.trim_ascii().first() == Some(&b'[') {
-        return refuse(StatusCode::NOT_IMPLEMENTED, "there are no batches of messages");
+        return Err(refuse(StatusCode::NOT_IMPLEMENTED, "there are no batches of messages"));
     }
     let line = into_line(body.to_vec());
     if envelope.is_initialize() && !headers.contains_key(CONNECTION) {
         return initialize(&server, line, &envelope).await;
     }
-    let peer = match server.peer(&headers) {
-        Ok(peer) => peer,
-        Err(response) => return response,
-    };
-    match peer.accept(&envelope, text(&headers, SESSION)) {
-        Err(reason) => refuse(StatusCode::BAD_REQUEST, reason),
-        Ok(()) => match peer.send(line).await {
-            Ok(()) => StatusCode::ACCEPTED.into_response(),
-            Err(reason) => {
-                // An agent that does not read is of no more use.
-                peer.stop();
-                refuse(StatusCode::NOT_FOUND, reason)
-            }
-        },
-    }
+    let peer = server.peer(&headers)?;
+    let accepted = peer.accept(&envelope, text(&headers, SESSION));
+    accepted.map_err(|reason| refuse(StatusCode::BAD_REQUEST, reason))?;
+    peer.send(line).await.map_err(|reason| {
+        // An agent that does not read is of no more use.
+        peer.stop();
+        refuse(StatusCode::NOT_FOUND, reason)
+    })?;
+    Ok(StatusCode::ACCEPTED.into_response())
 }
 
-async fn initialize(server: &Arc<Server>, line: Vec<u8>, envelope: &Envelope) -> Response {
-    let (id, peer) = match server.connect(server.options.is_one_stream).await {
-        Ok(connected) => connected,
-        Err(response) => return response,
-    };
+async fn initialize(server: &Arc<Server>, line: Vec<u8>, envelope: &Envelope) -> Result<Response, Response> {
+    let (id, peer) = server.connect(server.options.is_one_stream).await?;
     let mut guard = Guard(Some(peer.clone()));
     let answer = peer.expect_initialize(envelope);
     let _ = peer.send(line).await;
-    let answer = match timeout(INITIALIZE, answer).await {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(_)) => return refuse(StatusCode::BAD_GATEWAY, "the agent has ended without an answer"),
-        Err(_) => return refuse(StatusCode::GATEWAY_TIMEOUT, "the agent does not answer"),
-    };
+    let answer = timeout(INITIALIZE, answer).await;
+    let answer = answer.map_err(|_| refuse(StatusCode::GATEWAY_TIMEOUT, "the agent does not answer"))?;
+    let answer = answer.map_err(|_| refuse(StatusCode::BAD_GATEWAY, "the agent has ended without an answer"))?;
     guard.0 = None;
     let headers = [(CONTENT_TYPE, "application/json"), (HeaderName::from_static(CONNECTION), id.as_str())];
-    (headers, answer).into_response()
+    Ok((headers, answer).into_response())
 }
 
 async fn open_stream(
     State(server): State<Arc<Server>>,
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
-) -> Response {
+) -> Result<Response, Response> {
     if headers.contains_key(UPGRADE) {
-        let upgrade = match upgrade {
-            Ok(upgrade) => upgrade.max_message_size(MESSAGE).max_frame_size(MESSAGE),
-            Err(rejection) => return rejection.into_response(),
-        };
-        return match server.connect(true).await {
-            Ok((id, peer)) => {
-                let guard = Guard(Some(peer.clone()));
-                let ping = server.limits.ping;
-                let mut response = upgrade.on_upgrade(move |socket| async move {
-                    let _guard = guard;
-                    speak(socket, peer, ping).await;
-                });
-                if let Ok(id) = HeaderValue::try_from(id) {
-                    response.headers_mut().insert(CONNECTION, id);
-                }
-                response
-            }
-            Err(response) => response,
-        };
+        let upgrade = upgrade.map_err(IntoResponse::into_response)?;
+        let (id, peer) = server.connect(true).await?;
+        let guard = Guard(Some(peer.clone()));
+        let ping = server.limits.ping;
+        let upgrade = upgrade.max_message_size(MESSAGE).max_frame_size(MESSAGE);
+        let mut response = upgrade.on_upgrade(move |socket| async move {
+            let _guard = guard;
+            speak(socket, peer, ping).await;
+        });
+        if let Ok(id) = HeaderValue::try_from(id) {
+            response.headers_mut().insert(CONNECTION, id);
+        }
+        return Ok(response);
     }
     if !text(&headers, ACCEPT.as_str())
         .is_some_and(|kinds| kinds.contains("text/event-stream") || kinds.contains("*/*"))
     {
-        return refuse(StatusCode::NOT_ACCEPTABLE, "streams are of the type text/event-stream");
+        return Err(refuse(StatusCode::NOT_ACCEPTABLE, "streams are of the type text/event-stream"));
     }
-    let peer = match server.peer(&headers) {
-        Ok(peer) => peer,
-        Err(response) => return response,
-    };
-    let listener = match peer.listen(text(&headers, SESSION)) {
-        Ok(listener) => listener,
-        Err(reason) => return refuse(StatusCode::CONFLICT, reason),
-    };
+    let listener = server.peer(&headers)?.listen(text(&headers, SESSION));
+    let listener = listener.map_err(|reason| refuse(StatusCode::CONFLICT, reason))?;
     let events = stream::unfold(listener, |mut listener| async move {
         let line = listener.next().await?;
         Some((Ok::<_, Infallible>(Event::default().data(String::from_utf8_lossy(line.trim_ascii_end()))), listener))
     });
-    Sse::new(events).keep_alive(KeepAlive::default()).into_response()
+    Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
 }
 
-async fn close(State(server): State<Arc<Server>>, headers: HeaderMap) -> Response {
-    match server.peer(&headers) {
-        Ok(peer) => {
-            if let Some(id) = text(&headers, CONNECTION) {
-                server.links().remove(id);
-            }
-            peer.stop();
-            StatusCode::ACCEPTED.into_response()
-        }
-        Err(response) => response,
+async fn close(State(server): State<Arc<Server>>, headers: HeaderMap) -> Result<Response, Response> {
+    let peer = server.peer(&headers)?;
+    if let Some(id) = text(&headers, CONNECTION) {
+        server.links().remove(id);
     }
+    peer.stop();
+    Ok(StatusCode::ACCEPTED.into_response())
 }
 
 /// Passes frames and lines until one side ends.

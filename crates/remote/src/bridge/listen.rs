@@ -1,21 +1,66 @@
-//! Passes messages by a WebSocket.
+//! Listens to an agent, by streams of events or by a WebSocket.
 
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
+use reqwest::header::{ACCEPT, HeaderValue};
+use reqwest::{Method, Version};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval};
 use tokio_tungstenite::tungstenite::protocol::Message;
 
-use super::{Event, Reports};
-use crate::client::{Client, Refused};
+use super::{EXCERPT, Event, Reports};
+use crate::client::{Client, Refused, body, cause, is_stream};
+use crate::events::EventStream;
 
-/// How often the server is asked whether it is there. After three intervals without an answer, the connection is lost.
+/// How often the server of a WebSocket is asked whether it is there. After three intervals without an answer, the connection is
+/// lost.
 const PING: Duration = Duration::from_secs(20);
 
-/// Opens the connection, and returns what takes its messages. Dropping that closes it.
-pub(super) async fn open(
+/// Opens the stream of a connection or a session, and reports its events until it ends.
+pub(super) async fn stream(client: Client, reports: Reports, connection: HeaderValue, session: Option<String>) {
+    let reason = read(&client, &reports, &connection, session.clone()).await;
+    if let Some(reason) = reason {
+        reports.send(Event::End { session, reason }).await;
+    }
+}
+
+/// Returns why the stream has ended; `None` if it was refused.
+async fn read(client: &Client, reports: &Reports, connection: &HeaderValue, session: Option<String>) -> Option<String> {
+    let request = client.request(Method::GET, Some(connection), session.as_deref());
+    let mut response = match request.header(ACCEPT, "text/event-stream").send().await {
+        Ok(response) => response,
+        Err(error) => return Some(cause(&error)),
+    };
+    client.hear(response.headers());
+    let status = response.status().as_u16();
+    if status != 200 {
+        let text = body(&mut response, 4 * EXCERPT).await.unwrap_or_default();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        reports.send(Event::Refused { session, status, text }).await;
+        return None;
+    }
+    if !is_stream(response.headers()) {
+        return Some("the server opens a stream that is not of the type text/event-stream".to_owned());
+    }
+    let is_old = response.version() < Version::HTTP_2;
+    reports.send(Event::Open { session: session.clone(), is_old }).await;
+    let mut events = EventStream::new(client, response);
+    loop {
+        let data = match events.next().await {
+            Ok(Some(data)) => data,
+            Ok(None) => return Some("the server has ended the stream".to_owned()),
+            Err(reason) => return Some(reason),
+        };
+        if !reports.send_message(session.clone(), data).await {
+            return None;
+        }
+    }
+}
+
+/// Opens a WebSocket, and returns what takes its messages. Dropping that closes it.
+pub(super) async fn web_socket(
     client: &Client,
     reports: &Reports,
     tasks: &mut JoinSet<()>,
