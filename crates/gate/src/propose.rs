@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use acp_registry_client::registry::Registry;
 use acp_registry_host::git::{self, Branch, Identity, Remote};
-use acp_registry_http::{ChangeKind, Client, FetchError};
+use acp_registry_http::{Client, FetchError, Method};
 use acp_registry_plan::failure::Failure;
 use acp_registry_plan::json::List;
 use acp_registry_plan::manifest::Channel;
@@ -446,7 +446,7 @@ impl Pulls<'_> {
     async fn create(&self, branch: &str, base: &str, title: &str, body: &str) -> Result<Pull, String> {
         let request =
             json!({ "head": branch, "base": base, "title": title, "body": body, "maintainer_can_modify": true });
-        let value = self.client.change(ChangeKind::Post, &self.url("pulls"), &request).await;
+        let value = self.client.change(Method::POST, &self.url("pulls"), &request).await;
         let value = value.map_err(|error| error.to_string())?;
         pull(&value).ok_or_else(|| {
             "GitHub's response to the new pull request has no number; the next run will find it".to_owned()
@@ -483,19 +483,19 @@ impl Pulls<'_> {
 
     async fn update(&self, number: u64, title: &str, body: &str) -> Result<(), FetchError> {
         let url = self.url(&format!("pulls/{number}"));
-        self.client.change(ChangeKind::Patch, &url, &json!({ "title": title, "body": body })).await.map(drop)
+        self.client.change(Method::PATCH, &url, &json!({ "title": title, "body": body })).await.map(drop)
     }
 
     /// Closes a pull request and marks its title as obsolete, to tell it from one that a person declined.
     async fn close(&self, pull: &Pull) -> Result<(), FetchError> {
         let url = self.url(&format!("pulls/{}", pull.number));
         let change = json!({ "state": "closed", "title": format!("{} (obsolete)", pull.title) });
-        self.client.change(ChangeKind::Patch, &url, &change).await.map(drop)
+        self.client.change(Method::PATCH, &url, &change).await.map(drop)
     }
 
     async fn set_labels(&self, number: u64, labels: &[String]) -> Result<(), FetchError> {
         let url = self.url(&format!("issues/{number}"));
-        self.client.change(ChangeKind::Patch, &url, &json!({ "labels": labels })).await.map(drop)
+        self.client.change(Method::PATCH, &url, &json!({ "labels": labels })).await.map(drop)
     }
 
     fn url(&self, path: &str) -> Url {

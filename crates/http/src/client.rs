@@ -109,6 +109,18 @@ impl Reply {
     pub(super) fn fail(&self, problem: Problem) -> FetchError {
         FetchError { url: shown(&self.url), hops: self.hops.clone(), problem }
     }
+
+    /// The body, of at most `limit` bytes.
+    pub(super) async fn body(&mut self, limit: u64) -> Result<Vec<u8>, FetchError> {
+        let mut body = Vec::new();
+        while let Some(chunk) = self.response.chunk().await.map_err(|error| self.fail(Problem::of(&error)))? {
+            if (body.len() + chunk.len()) as u64 > limit {
+                return Err(self.fail(Problem::TooLarge { limit }));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    }
 }
 
 impl Client {
@@ -589,27 +601,15 @@ impl Default for Settings {
 /// The largest answer that is read, in bytes.
 const ANSWER_LIMIT: u64 = 2 << 20;
 
-/// How something is to be changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChangeKind {
-    /// A new thing.
-    Post,
-    /// A part of a thing.
-    Patch,
-}
-
 impl Client {
     /// Sends a change as JSON, once, with the source's secret; the answer is read as JSON.
     ///
     /// # Errors
     /// [`FetchError`]. When no answer has come, the change may have been made all the same.
-    pub async fn change(&self, kind: ChangeKind, url: &Url, body: &Value) -> Result<Value, FetchError> {
+    pub async fn change(&self, method: Method, url: &Url, body: &Value) -> Result<Value, FetchError> {
         let accept = headers(&[(header::ACCEPT, "application/json")]);
         let request = Request {
-            method: match kind {
-                ChangeKind::Post => Method::POST,
-                ChangeKind::Patch => Method::PATCH,
-            },
+            method,
             is_to_source: true,
             body: Some(body.to_string()),
             ..Request::get(url, accept, self.settings.total_timeout)
@@ -619,13 +619,7 @@ impl Client {
         if !status.is_success() {
             return Err(reply.fail(Problem::Status(status.as_u16())));
         }
-        let mut text = Vec::new();
-        while let Some(piece) = reply.response.chunk().await.map_err(|error| reply.fail(Problem::of(&error)))? {
-            if (text.len() + piece.len()) as u64 > ANSWER_LIMIT {
-                return Err(reply.fail(Problem::TooLarge { limit: ANSWER_LIMIT }));
-            }
-            text.extend_from_slice(&piece);
-        }
+        let text = reply.body(ANSWER_LIMIT).await?;
         Ok(serde_json::from_slice(&text).unwrap_or_default())
     }
 }

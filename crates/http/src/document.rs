@@ -119,13 +119,7 @@ fn is_worth_another(problem: &Problem) -> bool {
 }
 
 async fn read(mut reply: Reply, limit: u64) -> Result<(FetchedDocument, HeaderMap), FetchError> {
-    let mut body = Vec::new();
-    while let Some(chunk) = reply.response.chunk().await.map_err(|error| reply.fail(Problem::of(&error)))? {
-        if (body.len() + chunk.len()) as u64 > limit {
-            return Err(reply.fail(Problem::TooLarge { limit }));
-        }
-        body.extend_from_slice(&chunk);
-    }
+    let body = reply.body(limit).await?;
     let headers = reply.response.headers().clone();
     let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use acp_registry_http::{ChangeKind, Client, Credentials, FetchError, FetchedDocument, Problem, Secret};
+use acp_registry_http::{Client, Credentials, FetchError, FetchedDocument, Method, Problem, Secret};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::json;
 use acp_registry_plan::json::List;
@@ -364,7 +364,7 @@ impl Github {
         repositories: &[RepositoryName],
     ) -> Result<BTreeMap<RepositoryName, Vec<Arc<Release>>>, FetchError> {
         let repositories = &repositories[..repositories.len().min(REPOSITORIES)];
-        let answer = client.change(ChangeKind::Post, &self.graphql(), &request(repositories)).await?;
+        let answer = client.change(Method::POST, &self.graphql(), &request(repositories)).await?;
         let list = |(at, name): (usize, &RepositoryName)| {
             let nodes = answer["data"][format!("r{at}")]["releases"]["nodes"].as_array()?;
             let releases: Option<Vec<Arc<Release>>> = nodes.iter().map(|node| release(node).map(Arc::new)).collect();

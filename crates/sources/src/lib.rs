@@ -13,7 +13,6 @@
 
 mod about;
 mod attestations;
-mod for_install;
 pub mod github;
 pub mod npm;
 mod npm_config;
@@ -34,10 +33,9 @@ use url::Url;
 
 pub use about::PublisherFacts;
 pub use attestations::Attestations;
-pub use for_install::{npm_variables, uv_variables};
 pub use github::{REPOSITORIES, RepositoryName};
-pub use npm_config::{left_to_npm, npm_authorities, npm_registry};
-pub use python_config::python_index;
+pub use npm_config::{left_to_npm, npm_authorities, npm_registry, npm_variables};
+pub use python_config::{python_index, uv_variables};
 pub use sources::{ConnectError, Connection, NamedRegistry, Needs, Registries, Sources};
 pub use surroundings::{Surroundings, UnknownBase, ask_package_manager};
 

@@ -1,4 +1,4 @@
-//! Finds the npm registry that `npx` would use, and its secrets.
+//! Finds the npm registry that `npx` would use, and its secrets; passes the configuration on to an npm with another home.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use url::Url;
 
 use super::npm::Registry;
 use super::surroundings::{Setting, Surroundings, UnknownBase, base, expanded, read, settings};
-use acp_registry_http::{Credentials, Secret};
+use acp_registry_http::{Credentials, Proxies, Secret};
 
 /// The variable that overrides npm's configuration.
-pub(super) const OVERRIDE: &str = "ACP_REGISTRY_NPM";
+const OVERRIDE: &str = "ACP_REGISTRY_NPM";
 
 /// Asks npm for its registry. npm would keep a log of each question in the person's home.
 const ASK: [&str; 5] = ["config", "get", "registry", "--no-update-notifier", "--logs-max=0"];
@@ -120,7 +120,7 @@ fn files(surroundings: &Surroundings<'_>) -> Vec<PathBuf> {
 }
 
 /// Like `files`, with the variables that pass the paths to npm.
-pub(super) fn named_files(surroundings: &Surroundings<'_>) -> Vec<(&'static str, PathBuf)> {
+fn named_files(surroundings: &Surroundings<'_>) -> Vec<(&'static str, PathBuf)> {
     let named = |names: [&str; 2]| names.into_iter().find_map(|name| surroundings.set(name)).map(PathBuf::from);
     let user = named(["npm_config_userconfig", "NPM_CONFIG_USERCONFIG"]);
     let user = user.or_else(|| Some(surroundings.home()?.join(".npmrc")));
@@ -133,6 +133,36 @@ pub(super) fn named_files(surroundings: &Surroundings<'_>) -> Vec<(&'static str,
     let user = user.map(|path| ("npm_config_userconfig", path));
     let global = global.map(|path| ("npm_config_globalconfig", path));
     user.into_iter().chain(global).collect()
+}
+
+/// Connection settings of npm. Each may also be written in upper case.
+const OF_NPM: &[&str] = &[
+    "npm_config_registry", "npm_config_proxy", "npm_config_https_proxy", "npm_config_noproxy", "npm_config_cafile",
+    "npm_config_ca", "npm_config_strict_ssl", "npm_config_before", "npm_config_min_release_age",
+    "npm_config_min_release_age_exclude", "npm_config_fetch_retry_mintimeout", "npm_config_fetch_retry_maxtimeout",
+    "npm_config_fetch_retries", "npm_config_fetch_retry_factor", "npm_config_fetch_timeout",
+    "npm_config_ignore_scripts",
+];
+
+/// The variables that make an npm with another home use the registries and secrets that the user has configured. Pass
+/// them only to npm, never to an agent.
+pub fn npm_variables(surroundings: &Surroundings<'_>) -> Vec<(String, String)> {
+    let mut variables = Proxies::new(surroundings.variable).variables();
+    for name in OF_NPM {
+        let value = surroundings.set(name).or_else(|| surroundings.set(&name.to_ascii_uppercase()));
+        variables.extend(value.map(|value| ((*name).to_owned(), value)));
+    }
+    for (name, path) in named_files(surroundings) {
+        let Some(text) = read(&path) else { continue };
+        let used = text.split("${").skip(1).filter_map(|rest| rest.split_once('}'));
+        for (name, _) in used {
+            let name = name.trim_end_matches('?');
+            variables.extend(surroundings.set(name).map(|value| (name.to_owned(), value)));
+        }
+        variables.extend(path.to_str().map(|path| (name.to_owned(), path.to_owned())));
+    }
+    variables.extend(surroundings.set(OVERRIDE).map(|value| ("npm_config_registry".to_owned(), value)));
+    variables
 }
 
 /// npm's global prefix: the parent of the directory that contains `node`.
@@ -177,30 +207,22 @@ fn add_secrets(settings: &[Setting], registry: &Registry, credentials: &mut Cred
 
 #[cfg(test)]
 mod tests {
+    use super::super::surroundings::{variables_of, with_home};
     use super::*;
-    use std::fs;
 
     fn found(
         files: &[(&str, &str)],
         variables: &[(&str, &str)],
         npm: Option<&str>,
     ) -> (Result<Registry, UnknownBase>, Credentials) {
-        let home = tempfile::tempdir().unwrap();
-        for (name, text) in files {
-            fs::create_dir_all(home.path().join(name).parent().unwrap()).unwrap();
-            fs::write(home.path().join(name), text).unwrap();
-        }
-        let variable = |name: &str| match name {
-            "HOME" | "PREFIX" => Some(home.path().to_str().unwrap().to_owned()),
-            _ => variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
-        };
         let run = |program: &str, arguments: &[&str]| {
             assert_eq!((program, arguments), ("npm", &ASK[..]));
             npm.map(ToOwned::to_owned)
         };
-        let mut credentials = Credentials::default();
-        let registry = npm_registry(&Surroundings { variable: &variable, run: &run }, &mut credentials);
-        (registry, credentials)
+        with_home(files, variables, &run, |surroundings, _| {
+            let mut credentials = Credentials::default();
+            (npm_registry(surroundings, &mut credentials), credentials)
+        })
     }
 
     fn default(files: &[(&str, &str)], variables: &[(&str, &str)], npm: Option<&str>) -> String {
@@ -256,13 +278,8 @@ mod tests {
     #[test]
     fn what_only_npm_obeys_is_left_to_it() {
         let left = |npmrc: &str, variables: &[(&str, &str)]| {
-            let home = tempfile::tempdir().unwrap();
-            fs::write(home.path().join(".npmrc"), npmrc).unwrap();
-            let variable = |name: &str| match name {
-                "HOME" | "PREFIX" => Some(home.path().to_str().unwrap().to_owned()),
-                _ => variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
-            };
-            left_to_npm(&Surroundings { variable: &variable, run: &|_, _| panic!("nothing is run") })
+            let files = [(".npmrc", npmrc)];
+            with_home(&files, variables, &|_, _| panic!("nothing is run"), |surroundings, _| left_to_npm(surroundings))
         };
         assert_eq!(left("registry=https://h.example\n//h.example/:_authToken=t\nfund=false\n", &[]), None);
         assert_eq!(left("min-release-age=7\n", &[]).as_deref(), Some("min-release-age"));
@@ -294,5 +311,27 @@ mod tests {
         {
             assert_eq!(header(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn npm_gets_its_own_files_and_what_they_mention_and_nothing_else() {
+        let npmrc = (".npmrc", "//h.example/:_authToken=${MY_TOKEN}\nregistry=https://h.example/\n");
+        let host =
+            [("MY_TOKEN", "t"), ("OTHER_TOKEN", "o"), ("NPM_CONFIG_PROXY", "p"), ("https_proxy", "http://u:p@h")];
+        let variables = variables_of(npm_variables, &[npmrc], &host);
+        let expected = [
+            ("MY_TOKEN", "t"),
+            ("https_proxy", "http://u:p@h"),
+            ("npm_config_proxy", "p"),
+            ("npm_config_userconfig", "HOME/.npmrc"),
+        ];
+        assert_eq!(variables, expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+
+        let own = [("ACP_REGISTRY_NPM", "http://own.example"), ("npm_config_registry", "https://other.example")];
+        let variables = variables_of(npm_variables, &[], &own);
+        assert_eq!(
+            variables.into_iter().collect::<Vec<_>>(),
+            [("npm_config_registry".into(), "http://own.example".into())]
+        );
     }
 }

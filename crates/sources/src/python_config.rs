@@ -1,4 +1,4 @@
-//! Finds the Python package index that `uvx` would use, and its secrets.
+//! Finds the Python package index that `uvx` would use, and its secrets; passes the configuration on to a uv with another home.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use url::Url;
 
 use super::pypi::PackageIndex;
 use super::surroundings::{Surroundings, UnknownBase, base, read, settings};
-use acp_registry_http::{Credentials, Secret};
+use acp_registry_http::{Credentials, Proxies, Secret};
 
 /// The variable that overrides the configuration of uv and pip.
 const OVERRIDE: &str = "ACP_REGISTRY_PYPI";
@@ -58,12 +58,39 @@ fn shown(path: &Path) -> String {
     format!("the index address in {}", path.display())
 }
 
-pub(super) fn uv_files(surroundings: &Surroundings<'_>) -> Vec<PathBuf> {
+fn uv_files(surroundings: &Surroundings<'_>) -> Vec<PathBuf> {
     if let Some(path) = surroundings.set("UV_CONFIG_FILE") {
         return vec![path.into()];
     }
     let person = surroundings.config_home().map(|home| home.join("uv/uv.toml"));
     person.into_iter().chain([PathBuf::from("/etc/uv/uv.toml")]).collect()
+}
+
+/// Settings of uv for connections and for the source of Python.
+const OF_UV: &[&str] = &[
+    "UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_INDEX_STRATEGY", "UV_KEYRING_PROVIDER",
+    "UV_NATIVE_TLS", "UV_SYSTEM_CERTS", "UV_INSECURE_HOST", "UV_EXCLUDE_NEWER", "UV_HTTP_TIMEOUT", "UV_PYTHON",
+    "UV_PYTHON_DOWNLOADS", "UV_PYTHON_INSTALL_MIRROR",
+];
+
+/// The variables that make a uv with another home use the indexes and secrets that the user has configured. Pass them
+/// only to uv, never to an agent.
+pub fn uv_variables(surroundings: &Surroundings<'_>) -> Vec<(String, String)> {
+    let mut variables = Proxies::new(surroundings.variable).variables();
+    for name in OF_UV {
+        variables.extend(surroundings.set(name).map(|value| ((*name).to_owned(), value)));
+    }
+    match uv_files(surroundings).into_iter().find(|path| path.is_file()) {
+        Some(path) => variables.extend(path.to_str().map(|path| ("UV_CONFIG_FILE".to_owned(), path.to_owned()))),
+        // Otherwise, uv would search parent directories for one.
+        None => variables.push(("UV_NO_CONFIG".to_owned(), "1".to_owned())),
+    }
+    let netrc = surroundings.set("NETRC").or_else(|| Some(surroundings.home()?.join(".netrc").to_str()?.to_owned()));
+    variables.extend(netrc.map(|path| ("NETRC".to_owned(), path)));
+    // Otherwise, uv would use its default index if another one is configured only for pip or for this program.
+    let index = configured(surroundings).map(|(address, _)| address);
+    variables.extend(index.map(|address| ("UV_DEFAULT_INDEX".to_owned(), address)));
+    variables
 }
 
 fn read_uv(path: &Path) -> Option<String> {
@@ -110,32 +137,22 @@ fn read_netrc(home: &Path, base: &Url) -> Option<(String, String)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::surroundings::{variables_of, with_home};
     use super::*;
-    use std::fs;
 
     fn found(
         files: &[(&str, &str)],
         variables: &[(&str, &str)],
         uv: Option<&str>,
     ) -> (Result<PackageIndex, UnknownBase>, Credentials) {
-        let home = tempfile::tempdir().unwrap();
-        for (name, text) in files {
-            fs::create_dir_all(home.path().join(name).parent().unwrap()).unwrap();
-            fs::write(home.path().join(name), text).unwrap();
-        }
-        let missing = home.path().join("missing").to_str().unwrap().to_owned();
-        let variable = |name: &str| match name {
-            "HOME" => Some(home.path().to_str().unwrap().to_owned()),
-            // This test does not depend on the system's own files.
-            "PIP_CONFIG_FILE" if !files.iter().any(|(name, _)| name.contains("pip")) => Some(missing.clone()),
-            _ => variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
-        };
         let run = |program: &str, _: &[&str]| {
             assert_eq!(program, "uv");
             uv.map(ToOwned::to_owned)
         };
-        let mut credentials = Credentials::default();
-        (python_index(&Surroundings { variable: &variable, run: &run }, &mut credentials), credentials)
+        with_home(files, variables, &run, |surroundings, _| {
+            let mut credentials = Credentials::default();
+            (python_index(surroundings, &mut credentials), credentials)
+        })
     }
 
     fn index(files: &[(&str, &str)], variables: &[(&str, &str)], uv: Option<&str>) -> String {
@@ -199,5 +216,23 @@ mod tests {
             let header = credentials.header(&index.base).unwrap().to_str().unwrap().to_owned();
             assert_eq!(header, "Basic dTpzM2NyZXQ=");
         }
+    }
+
+    #[test]
+    fn uv_gets_the_index_that_is_configured_anywhere() {
+        let index = |files: &[(&str, &str)], variables: &[(&str, &str)]| {
+            variables_of(uv_variables, files, variables).remove("UV_DEFAULT_INDEX")
+        };
+        let pip = (".config/pip/pip.conf", "[global]\nindex-url = https://u:p@pip.example/simple/\n");
+        assert_eq!(index(&[pip], &[]).as_deref(), Some("https://u:p@pip.example/simple/"));
+        assert_eq!(index(&[pip], &[("ACP_REGISTRY_PYPI", "http://own")]).as_deref(), Some("http://own"));
+        assert_eq!(index(&[], &[]), None);
+        let uv = variables_of(
+            uv_variables,
+            &[(".config/uv/uv.toml", "index-url = \"https://u.example\"")],
+            &[("UV_INDEX", "x")],
+        );
+        assert_eq!((uv["UV_CONFIG_FILE"].as_str(), uv["UV_INDEX"].as_str()), ("HOME/.config/uv/uv.toml", "x"));
+        assert_eq!(variables_of(uv_variables, &[], &[])["UV_NO_CONFIG"], "1");
     }
 }

@@ -164,20 +164,17 @@ impl Registries {
 
 #[cfg(test)]
 mod tests {
+    use super::super::surroundings::with_home;
     use super::*;
 
     #[test]
     fn the_setting_and_the_address_are_known_without_secrets() {
-        let home = tempfile::tempdir().unwrap();
         let npmrc = "registry=https://u:secret@all.example/npm?token=secret\n@me:registry=https://me.example/\n";
-        std::fs::write(home.path().join(".npmrc"), npmrc).unwrap();
         let found = |variables: &[(&str, &str)]| {
-            let variable = |name: &str| match name {
-                "HOME" | "PREFIX" => Some(home.path().to_str().unwrap().to_owned()),
-                "PIP_CONFIG_FILE" | "UV_CONFIG_FILE" => home.path().join("missing").to_str().map(ToOwned::to_owned),
-                _ => variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
-            };
-            Registries::configured(&Surroundings { variable: &variable, run: &|_, _| panic!("nothing is run") })
+            let files = [(".npmrc", npmrc)];
+            with_home(&files, variables, &|_, _| panic!("nothing is run"), |surroundings, _| {
+                Registries::configured(surroundings)
+            })
         };
         let told = |named: Option<&NamedRegistry>| named.map(|named| format!("{} {}", named.address, named.setting));
         let plain = found(&[]);

@@ -162,6 +162,44 @@ pub(super) fn expanded(text: &str, variable: &dyn Fn(&str) -> Option<String>) ->
     out + rest
 }
 
+/// Calls `work` with the surroundings of a person whose home has these files, and with the path of that home. No test depends on
+/// the system's own files.
+#[cfg(test)]
+pub(super) fn with_home<T>(
+    files: &[(&str, &str)],
+    variables: &[(&str, &str)],
+    run: &(dyn Fn(&str, &[&str]) -> Option<String> + Sync),
+    work: impl FnOnce(&Surroundings<'_>, &str) -> T,
+) -> T {
+    let home = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        fs::create_dir_all(home.path().join(name).parent().unwrap()).unwrap();
+        fs::write(home.path().join(name), text).unwrap();
+    }
+    let home = home.path().to_str().unwrap();
+    let has = |part: &str| files.iter().any(|(name, _)| name.contains(part));
+    let variable = |name: &str| match name {
+        "HOME" | "PREFIX" => Some(home.to_owned()),
+        "PIP_CONFIG_FILE" if !has("pip/") => Some(format!("{home}/missing")),
+        "UV_CONFIG_FILE" if !has("uv/") => Some(format!("{home}/missing")),
+        _ => variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
+    };
+    work(&Surroundings { variable: &variable, run }, home)
+}
+
+/// The variables that `of` finds in such surroundings, with `HOME` for the path of the home.
+#[cfg(test)]
+pub(super) fn variables_of(
+    of: fn(&Surroundings<'_>) -> Vec<(String, String)>,
+    files: &[(&str, &str)],
+    variables: &[(&str, &str)],
+) -> std::collections::BTreeMap<String, String> {
+    with_home(files, variables, &|_, _| panic!("no program is started"), |surroundings, home| {
+        let shown = |value: String| value.replace(home, "HOME").replace('\\', "/");
+        of(surroundings).into_iter().map(|(name, value)| (name, shown(value))).collect()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
