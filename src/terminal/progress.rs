@@ -22,42 +22,23 @@ const TICK: Duration = Duration::from_millis(200);
 /// Displays the progress of a survey. The display is removed when the survey ends.
 pub(crate) struct SurveyProgress {
     bars: MultiProgress,
-    questions: ProgressBar,
+    questions: Count,
     downloads: Mutex<HashMap<usize, ProgressBar>>,
-    events: Option<(EventSink, Mutex<Questions>)>,
-}
-
-/// How many requests are planned, and how many are answered.
-#[derive(Default)]
-struct Questions {
-    planned: u64,
-    answered: u64,
 }
 
 impl SurveyProgress {
     pub(crate) fn new(ui: &Ui) -> Self {
-        let bars = ui.bars();
-        let questions = ProgressBar::new(0).with_style(style("{spinner} {pos} of {len} answered {wide_bar}"));
-        let questions = bars.add(questions);
-        let events = ui.events().map(|events| (events, Mutex::default()));
-        Self { bars, questions, downloads: Mutex::default(), events }
+        let questions = Count::new(ui, false, "{spinner} {pos} of {len} answered {wide_bar}");
+        Self { bars: ui.bars(), questions, downloads: Mutex::default() }
     }
 
     pub(crate) fn show(&self, event: SurveyEvent) {
-        if let Some((events, questions)) = &self.events {
-            let mut questions = questions.lock().unwrap_or_else(PoisonError::into_inner);
-            match &event {
-                SurveyEvent::Planned(count) => questions.planned += *count as u64,
-                SurveyEvent::Answered => questions.answered += 1,
-                SurveyEvent::Downloading { .. } | SurveyEvent::Received { .. } | SurveyEvent::Downloaded(_) => return,
-            }
-            let Questions { planned, answered } = *questions;
-            return events.send(&documents::Event::Asking { planned, answered });
-        }
         let mut downloads = self.downloads.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
-            SurveyEvent::Planned(count) => lengthen(&self.questions, count),
-            SurveyEvent::Answered => self.questions.inc(1),
+            SurveyEvent::Planned(count) => self.questions.plan(count),
+            SurveyEvent::Answered => self.questions.step(),
+            // Programs learn of requests only.
+            _ if self.questions.events.is_some() => {}
             SurveyEvent::Downloading { number, url, length } => {
                 let bar = length.map_or_else(ProgressBar::no_length, ProgressBar::new);
                 let wide = "{bytes:>10} of {total_bytes:10} {bytes_per_sec:>12} {bar:20} {wide_msg}";
@@ -138,7 +119,6 @@ impl AgentsProgress {
 /// Shows what happens during a use case.
 pub(crate) struct Progress<'a> {
     ui: &'a Ui,
-    installs: Installs,
     /// By the id of the agent.
     running: Mutex<BTreeMap<String, Install>>,
     /// Agents that were started, and have not answered yet.
@@ -147,7 +127,7 @@ pub(crate) struct Progress<'a> {
 
 impl<'a> Progress<'a> {
     pub(crate) fn new(ui: &'a Ui) -> Self {
-        Self { ui, installs: Installs::new(ui), running: Mutex::default(), starting: Mutex::default() }
+        Self { ui, running: Mutex::default(), starting: Mutex::default() }
     }
 
     pub(crate) fn show(&self, event: ops::Event<'_>) {
@@ -161,7 +141,7 @@ impl<'a> Progress<'a> {
             ops::Event::Text(text) => self.ui.show(text),
             ops::Event::Loading(place) => self.ui.detail(&format!("the registry index is {place}")),
             ops::Event::Installing { id, version } => {
-                let install = self.installs.start(id, version);
+                let install = Install::start(id, version, self.ui);
                 running().insert(id.to_string(), install);
             }
             ops::Event::Progress(id, progress) => {
@@ -195,12 +175,6 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// Displays the running installations.
-struct Installs {
-    bars: MultiProgress,
-    events: Option<EventSink>,
-}
-
 /// Displays one installation until it is dropped.
 struct Install {
     bar: ProgressBar,
@@ -217,25 +191,19 @@ struct Download {
     told: u64,
 }
 
-impl Installs {
-    fn new(ui: &Ui) -> Self {
-        Self { bars: ui.bars(), events: ui.events() }
-    }
-
-    fn start(&self, id: &str, version: &str) -> Install {
-        let name = &format!("{id} {version}");
-        if let Some(events) = &self.events {
+impl Install {
+    fn start(id: &str, version: &str, ui: &Ui) -> Self {
+        let events = ui.events();
+        if let Some(events) = &events {
             events.send(&documents::Event::Installing { id, version: Some(version), stage: Stage::Started });
         }
-        let bar = self.bars.add(ProgressBar::no_length()).with_style(style(WORDS));
-        let name = printable(name).into_owned();
+        let bar = ui.bar(ProgressBar::no_length()).with_style(style(WORDS));
+        let name = printable(&format!("{id} {version}")).into_owned();
         bar.set_message(name.clone());
         bar.enable_steady_tick(TICK);
-        Install { bar, name, download: self.events.clone().map(|events| (events, Mutex::default())), id: id.to_owned() }
+        Self { bar, name, download: events.map(|events| (events, Mutex::default())), id: id.to_owned() }
     }
-}
 
-impl Install {
     fn show(&self, progress: install::Progress) {
         if let Some((events, download)) = &self.download {
             return self.tell(&progress, events, &mut download.lock().unwrap_or_else(PoisonError::into_inner));
@@ -304,21 +272,13 @@ impl Drop for Install {
     }
 }
 
-/// Adds to the length of a bar. The bar is shown once its length is above zero.
-fn lengthen(bar: &ProgressBar, count: usize) {
-    if count > 0 {
-        bar.inc_length(count as u64);
-        bar.enable_steady_tick(TICK);
-    }
-}
-
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
 impl Drop for SurveyProgress {
     fn drop(&mut self) {
-        self.questions.finish_and_clear();
+        self.questions.clear();
     }
 }
 
@@ -347,7 +307,11 @@ impl Count {
     }
 
     pub(crate) fn plan(&self, count: usize) {
-        lengthen(&self.bar, count);
+        // The bar is shown once its length is above zero.
+        if count > 0 {
+            self.bar.inc_length(count as u64);
+            self.bar.enable_steady_tick(TICK);
+        }
         self.tell();
     }
 

@@ -35,12 +35,9 @@ pub(crate) fn answer(error: &clap::Error, arguments: &[OsString], program: &Comm
     }
     if has_value(&words, "--progress", "json") {
         EventSink::Stderr.send(&Event::Failed(failure.clone()));
-    } else if swapped.is_some() || lacks_json(error) || misleads(error, command) {
+    } else if swapped.is_some() || lacks_json(error) || misleads(error, command) || other_word(error).is_some() {
         let help = failure.advice().unwrap_or_default();
         call::write_stderr(&format!("error: {failure}\nhelp: {help}\n"));
-    } else if let Some(command) = equivalent_command(error) {
-        // clap's suggestions for the command names of other package managers would mislead.
-        call::write_stderr(&format!("error: {failure}\nhelp: the command is `acp-registry {command}`\n"));
     } else {
         let _ = error.print();
     }
@@ -52,10 +49,10 @@ fn has_value(words: &[&str], flag: &str, value: &str) -> bool {
         || words.iter().any(|word| word.strip_prefix(flag).and_then(|rest| rest.strip_prefix('=')) == Some(value))
 }
 
-/// The command equivalent to a command name of another package manager, if one was given.
-fn equivalent_command(error: &clap::Error) -> Option<&'static str> {
+/// The command name of another package manager that was given, and the equivalent command. clap's suggestions would mislead.
+fn other_word(error: &clap::Error) -> Option<(&str, &'static str)> {
     match error.get(ContextKind::InvalidSubcommand)? {
-        ContextValue::String(name) => help::other_word(name),
+        ContextValue::String(name) => Some((name.as_str(), help::other_word(name)?)),
         _ => None,
     }
 }
@@ -85,9 +82,7 @@ fn swapped(error: &clap::Error, words: &[&str], command: Option<&str>) -> Option
 fn failure(error: &clap::Error, command: Option<&str>) -> Failure {
     let of_command = command.map_or_else(String::new, |command| format!(" {command}"));
     let more = format!("run `acp-registry{of_command} --help`");
-    if let ContextValue::String(name) = error.get(ContextKind::InvalidSubcommand).unwrap_or(&ContextValue::None)
-        && let Some(command) = help::other_word(name)
-    {
+    if let Some((name, command)) = other_word(error) {
         let failure = Failure::usage(format!("unrecognized subcommand {}", quote(name))).suggest([command]);
         return failure.help(format!("the command is `acp-registry {command}`"));
     }
