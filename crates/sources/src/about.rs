@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use acp_registry_plan::json::{self, List, Object};
@@ -34,33 +33,23 @@ type AboutField<'a> = Option<&'a RawValue>;
 impl PublisherFacts {
     /// Reads a version as npm registries describe it: its `package.json`.
     pub fn from_npm(version: &RawValue) -> Self {
-        #[derive(Default, Deserialize)]
-        #[serde(default, bound(deserialize = "'de: 'a"))]
-        struct Form<'a> {
-            name: AboutField<'a>,
-            #[serde(rename = "displayName")]
-            display_name: AboutField<'a>,
-            description: AboutField<'a>,
-            author: AboutField<'a>,
-            contributors: AboutField<'a>,
-            maintainers: AboutField<'a>,
-            license: AboutField<'a>,
-            licenses: AboutField<'a>,
-            homepage: AboutField<'a>,
-            repository: AboutField<'a>,
-        }
-        let form: Form<'_> = json::object(Some(version)).unwrap_or_default();
-        let people = form.author.into_iter().chain(items(form.contributors)).collect();
+        let names = [
+            "name", "displayName", "description", "author", "contributors", "maintainers", "license", "licenses",
+            "homepage", "repository",
+        ];
+        let [name, display_name, description, author, contributors, maintainers, license, licenses, home, repository] =
+            json::read_members(Some(version), names);
+        let people = author.into_iter().chain(items(contributors)).collect();
         let person = |people: Vec<&RawValue>| people.into_iter().filter_map(|one| named(Some(one), "name")).collect();
-        let licenses = form.license.into_iter().chain(items(form.licenses));
+        let licenses = license.into_iter().chain(items(licenses));
         Self {
-            name: text(form.display_name).or_else(|| text(form.name)),
-            description: text(form.description),
-            authors: first_named([person(people), person(items(form.maintainers))]),
+            name: text(display_name).or_else(|| text(name)),
+            description: text(description),
+            authors: first_named([person(people), person(items(maintainers))]),
             licenses: licenses.filter_map(|license| named(Some(license), "type")).collect(),
             license_url: None,
-            website: text(form.homepage),
-            repository: named(form.repository, "url"),
+            website: text(home),
+            repository: named(repository, "url"),
         }
     }
 
@@ -95,26 +84,17 @@ impl PublisherFacts {
 
     /// Reads a repository as GitHub describes it.
     pub(super) fn from_github(repository: &RawValue) -> Self {
-        #[derive(Default, Deserialize)]
-        #[serde(default, bound(deserialize = "'de: 'a"))]
-        struct Form<'a> {
-            name: AboutField<'a>,
-            description: AboutField<'a>,
-            owner: AboutField<'a>,
-            license: AboutField<'a>,
-            homepage: AboutField<'a>,
-            html_url: AboutField<'a>,
-        }
-        let form: Form<'_> = json::object(Some(repository)).unwrap_or_default();
+        let [name, description, owner, license, homepage, html_url] =
+            json::read_members(Some(repository), ["name", "description", "owner", "license", "homepage", "html_url"]);
         Self {
-            name: text(form.name),
-            description: text(form.description),
-            authors: text(member(form.owner, "login")).into_iter().collect(),
+            name: text(name),
+            description: text(description),
+            authors: text(member(owner, "login")).into_iter().collect(),
             // GitHub's value for an unknown license.
-            licenses: text(member(form.license, "spdx_id")).into_iter().filter(|id| id != "NOASSERTION").collect(),
+            licenses: text(member(license, "spdx_id")).into_iter().filter(|id| id != "NOASSERTION").collect(),
             license_url: None,
-            website: text(form.homepage),
-            repository: text(form.html_url),
+            website: text(homepage),
+            repository: text(html_url),
         }
     }
 }

@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use acp_registry_http::{Client, Credentials, FetchError, FetchedDocument, Method, Problem, Secret};
 use acp_registry_plan::digest::Sha256;
-use acp_registry_plan::json;
-use acp_registry_plan::json::List;
-use serde::Deserialize;
+use acp_registry_plan::json::{self, List};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
@@ -273,23 +271,15 @@ impl Release {
     }
 
     fn read(release: &RawValue) -> Result<Self, String> {
-        #[derive(Default, Deserialize)]
-        #[serde(default, bound(deserialize = "'de: 'a"))]
-        struct Form<'a> {
-            tag_name: Option<&'a RawValue>,
-            draft: Option<&'a RawValue>,
-            prerelease: Option<&'a RawValue>,
-            published_at: Option<&'a RawValue>,
-            assets: Option<&'a RawValue>,
-        }
-        let form: Form<'_> = json::object(Some(release)).unwrap_or_default();
-        let assets: Option<List<'_, ASSETS>> = form.assets.and_then(|list| serde_json::from_str(list.get()).ok());
+        let [tag, draft, prerelease, published, assets] =
+            json::read_members(Some(release), ["tag_name", "draft", "prerelease", "published_at", "assets"]);
+        let assets: Option<List<'_, ASSETS>> = assets.and_then(|list| serde_json::from_str(list.get()).ok());
         let assets = assets.ok_or("there is no array `assets`")?;
         Ok(Self {
-            tag: name(form.tag_name).unwrap_or_default(),
-            is_draft: json::flag(form.draft).unwrap_or_default(),
-            is_prerelease: json::flag(form.prerelease).unwrap_or_default(),
-            published: super::time(form.published_at),
+            tag: name(tag).unwrap_or_default(),
+            is_draft: json::flag(draft).unwrap_or_default(),
+            is_prerelease: json::flag(prerelease).unwrap_or_default(),
+            published: super::time(published),
             assets: assets.items.into_iter().filter_map(Asset::read).collect(),
         })
     }
@@ -302,20 +292,13 @@ impl Release {
 
 impl Asset {
     fn read(asset: &RawValue) -> Option<Self> {
-        #[derive(Default, Deserialize)]
-        #[serde(default, bound(deserialize = "'de: 'a"))]
-        struct Form<'a> {
-            name: Option<&'a RawValue>,
-            digest: Option<&'a RawValue>,
-            state: Option<&'a RawValue>,
-        }
-        let form: Form<'_> = json::object(Some(asset))?;
-        let digest = json::text(form.digest).unwrap_or_default();
+        let [name, digest, state] = json::read_members(Some(asset), ["name", "digest", "state"]);
+        let digest = json::text(digest).unwrap_or_default();
         let digest = digest.strip_prefix("sha256:").unwrap_or_default();
         Some(Self {
-            name: name(form.name)?,
+            name: self::name(name)?,
             sha256: digest.parse().ok(),
-            is_complete: json::text(form.state).is_none_or(|state| state == "uploaded"),
+            is_complete: json::text(state).is_none_or(|state| state == "uploaded"),
         })
     }
 }

@@ -97,11 +97,6 @@ impl PackageIndex {
     /// # Errors
     /// Returns [`SourceError`] if the request fails.
     pub async fn about(&self, client: &Client, name: &str, version: &str) -> Result<PublisherFacts, SourceError> {
-        #[derive(Default, Deserialize)]
-        #[serde(default, bound(deserialize = "'de: 'a"))]
-        struct Form<'a> {
-            info: Option<&'a RawValue>,
-        }
         let Some(root) = self.base.as_str().strip_suffix("simple/") else { return Ok(PublisherFacts::default()) };
         let name = segment(&normalized(name));
         // Some mirrors provide only the newest version.
@@ -110,8 +105,8 @@ impl PackageIndex {
                 .map_err(|error| SourceError::malformed(&self.base, EXPECTED, error))?;
             let about = super::ask(client, &url, "application/json", ANSWER_LIMIT, EXPECTED, |document| {
                 // A mirror may serve something else at this URL.
-                let form: Form<'_> = serde_json::from_slice(&document.body).unwrap_or_default();
-                Ok(form.info.map(PublisherFacts::from_pypi).unwrap_or_default())
+                let [info] = json::members(&document.body, ["info"]).unwrap_or_default();
+                Ok(info.map(PublisherFacts::from_pypi).unwrap_or_default())
             });
             let Some(about) = about.await? else { continue };
             return Ok(PublisherFacts::clone(&about));
@@ -176,30 +171,21 @@ impl Project {
 impl ProjectFile {
     /// Parses a file of the JSON form. A member with another type counts as missing.
     fn read(file: &RawValue) -> Option<Self> {
-        #[derive(Default, Deserialize)]
-        #[serde(default, rename_all = "kebab-case", bound(deserialize = "'de: 'a"))]
-        struct Form<'a> {
-            filename: Option<&'a RawValue>,
-            hashes: Option<&'a RawValue>,
-            yanked: Option<&'a RawValue>,
-            requires_python: Option<&'a RawValue>,
-            upload_time: Option<&'a RawValue>,
-            provenance: Option<&'a RawValue>,
-        }
-        let form: Form<'_> = json::object(Some(file))?;
-        let hashes: Object<'_, 8> = json::object(form.hashes).unwrap_or_default();
+        let names = ["filename", "hashes", "yanked", "requires-python", "upload-time", "provenance"];
+        let [name, hashes, yanked, requires_python, uploaded, attestations] = json::read_members(Some(file), names);
+        let hashes: Object<'_, 8> = json::object(hashes).unwrap_or_default();
         let sha256 = hashes.members.iter().find(|(name, _)| name == "sha256");
         Some(Self {
-            name: word(form.filename)?,
+            name: word(name)?,
             has_hash: !hashes.members.is_empty(),
             sha256: sha256.and_then(|(_, value)| json::text(Some(value))?.parse().ok()),
-            yanked: match json::flag(form.yanked) {
+            yanked: match json::flag(yanked) {
                 Some(true) => Some(String::new()),
-                _ => sentence(form.yanked),
+                _ => sentence(yanked),
             },
-            requires_python: word(form.requires_python),
-            uploaded: super::time(form.upload_time),
-            attestations: word(form.provenance),
+            requires_python: word(requires_python),
+            uploaded: super::time(uploaded),
+            attestations: word(attestations),
         })
     }
 }
