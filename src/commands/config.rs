@@ -446,7 +446,7 @@ fn notes(args: &Args, answer: &SettingsText) -> Vec<String> {
                 args.agent
             ));
         }
-        StartForm::Run if answer.installed.is_none() && args.place.is_offline() => notes.push(format!(
+        StartForm::Run if answer.installed.is_none() && args.place.offline => notes.push(format!(
             "{id} is {lack}, and a start with --offline fetches nothing: `{PROGRAM} install {id}` comes first"
         )),
         StartForm::Run if answer.installed.is_none() => {

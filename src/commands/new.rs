@@ -191,7 +191,7 @@ fn try_ways(
     let Some(ways) = Ways::of(distribution, Platform::host(), named(args).as_deref()) else {
         return Ok(Some(Attempts::impossible()));
     };
-    if !args.verifier.has_timeout() {
+    if args.verifier.timeout.is_none() {
         verifier.handshake.timeout = PATIENCE;
     }
     let progress = AgentsProgress::new(ui, vec![args.id.clone()]);

@@ -32,7 +32,7 @@ pub(crate) struct Global {
     ///
     /// For mirrors and tests.
     #[arg(long, global = true, help_heading = HEADING, value_name = "HOST[:PORT]")]
-    allow_host: Vec<String>,
+    pub(crate) allow_host: Vec<String>,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -97,11 +97,6 @@ impl Global {
     /// The flags that let another process connect to the same hosts.
     pub(crate) fn network_flags(&self) -> Vec<String> {
         self.allow_host.iter().flat_map(|host| ["--allow-host".to_owned(), host.clone()]).collect()
-    }
-
-    /// The hosts as they were named.
-    pub(crate) fn allow_host(&self) -> &[String] {
-        &self.allow_host
     }
 
     pub(crate) fn allowed_hosts(&self) -> Result<AllowedHosts, Failure> {

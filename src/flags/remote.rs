@@ -49,7 +49,7 @@ impl RemoteArgs {
         let mut words = vec!["run".to_owned(), format!("--url={url}")];
         words.extend(self.header.iter().map(|header| format!("--header={header}")));
         words.push(format!("--silence={}s", self.silence().as_secs_f64()));
-        words.extend(global.allow_host().iter().map(|host| format!("--allow-host={host}")));
+        words.extend(global.allow_host.iter().map(|host| format!("--allow-host={host}")));
         words
     }
 }

@@ -35,7 +35,7 @@ pub(crate) struct SessionArgs {
 
     /// Send nothing; use the last copy of the index
     #[arg(long, help_heading = HEADING, conflicts_with = "refresh")]
-    offline: bool,
+    pub(crate) offline: bool,
 
     /// Ask for the index even if the copy is fresh
     ///
@@ -80,11 +80,6 @@ impl SessionArgs {
     /// The same flags, with `--refresh` if it is wanted and allowed.
     pub(crate) fn with_refresh(&self, refresh: bool) -> Self {
         Self { refresh: self.refresh || (refresh && !self.offline), ..self.clone() }
-    }
-
-    /// Whether nothing may be sent.
-    pub(crate) fn is_offline(&self) -> bool {
-        self.offline
     }
 
     /// The place of the index, from the flag or the environment.

@@ -25,7 +25,7 @@ pub(crate) struct VerifierArgs {
 
     /// Time limit for the answer to `initialize` [default: 60s, in `new` 30s]
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
-    timeout: Option<Duration>,
+    pub(crate) timeout: Option<Duration>,
 
     /// Time limit for the installation of an agent [default: 5m]
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
@@ -35,7 +35,7 @@ pub(crate) struct VerifierArgs {
     ///
     /// Package managers still see them.
     #[arg(long, value_name = "PROGRAM")]
-    sandbox: Option<SandboxKind>,
+    pub(crate) sandbox: Option<SandboxKind>,
 
     /// The network that agents reach
     ///
@@ -60,16 +60,6 @@ impl VerifierArgs {
             || self.sandbox.is_some()
             || self.network.is_some()
             || self.allow_build
-    }
-
-    /// Whether agents run in a sandbox.
-    pub(crate) fn has_sandbox(&self) -> bool {
-        self.sandbox.is_some()
-    }
-
-    /// Whether a time limit for the answer was given.
-    pub(crate) fn has_timeout(&self) -> bool {
-        self.timeout.is_some()
     }
 
     /// How many agents are started at once.

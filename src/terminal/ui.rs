@@ -146,12 +146,7 @@ impl Ui {
     /// Colours and width of messages.
     pub(crate) fn look_of_notes(&self) -> Look {
         let width = terminal_size_of(io::stderr()).map(|(Width(columns), _)| usize::from(columns));
-        Look { color: self.color_stderr(), width }
-    }
-
-    /// Whether messages may have colours.
-    pub(crate) fn color_stderr(&self) -> bool {
-        self.may_color(io::stderr().is_terminal())
+        Look { color: self.may_color(io::stderr().is_terminal()), width }
     }
 
     /// Whether progress is displayed.

@@ -177,7 +177,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if args.verifier.is_set() && !args.verify {
         return Err(Failure::usage("flags for installing and starting agents need --verify"));
     }
-    if args.verify && !args.verifier.has_sandbox() {
+    if args.verify && args.verifier.sandbox.is_none() {
         refuse_token()?;
     }
     let registry = load_active(&global.registry_dir(), &config, &args.ids)?;
