@@ -28,32 +28,18 @@ pub(crate) struct Base {
 }
 
 /// Why a call failed.
-pub(crate) enum Refused {
-    Parameter(Wrong),
-    Command(Failure),
-}
+pub(crate) type Refused = Box<RpcErrorDocument<'static>>;
 
 impl From<Wrong> for Refused {
-    fn from(wrong: Wrong) -> Self {
-        Self::Parameter(wrong)
+    fn from(Wrong { parameter, message, suggestions, help }: Wrong) -> Self {
+        let failure = Failure::usage(message).suggest(suggestions.iter().map(String::as_str));
+        RpcErrorDocument::new(INVALID_PARAMS, &failure.help_if(help)).with_parameter(parameter).into()
     }
 }
 
 impl From<Failure> for Refused {
     fn from(failure: Failure) -> Self {
-        Self::Command(failure)
-    }
-}
-
-impl Refused {
-    pub(crate) fn error(self) -> RpcErrorDocument<'static> {
-        match self {
-            Self::Command(failure) => message::command_error(&failure),
-            Self::Parameter(Wrong { parameter, message, suggestions, help }) => {
-                let failure = Failure::usage(message).suggest(suggestions.iter().map(String::as_str));
-                RpcErrorDocument::new(INVALID_PARAMS, &failure.help_if(help)).with_parameter(parameter)
-            }
-        }
+        message::command_error(&failure).into()
     }
 }
 

@@ -131,7 +131,7 @@ impl Server {
         // From here on, the client may use the id again.
         self.calls.free(id);
         self.output.send(&match (done, document, error) {
-            (Ok(Err(refused)), ..) => Response::failed(id, refused.error()),
+            (Ok(Err(refused)), ..) => Response::failed(id, *refused),
             // What `login` has found is its result, as it is with `doctor`.
             (Ok(Ok(Exit::Findings)), Some(document), _) | (Ok(Ok(_)), Some(document), None) => {
                 Response::result(id, document)
