@@ -193,9 +193,12 @@ fn shape_command(command: Command, name: &str, flags: &[Arg]) -> Command {
 
 /// Adds examples to the short and the long help, and notes to the long help only.
 fn with_examples(command: Command, name: &str, line: &str) -> Command {
-    let Some(examples) = examples::of(name) else { return command };
+    let examples = examples::of(name);
+    if examples.is_empty() {
+        return command;
+    }
     let note = command.get_after_help().map_or_else(String::new, |note| format!("{note}\n\n"));
-    let examples = examples::shown(examples);
+    let examples = examples::shown(&examples);
     let more = format!("Run `{line} --help` for all options.");
     command.after_help(format!("{examples}\n\n{more}")).after_long_help(note + &examples)
 }

@@ -48,7 +48,7 @@ const VARIABLES: [(&str, &str); 23] = [
 
 /// Renders the page of a command.
 pub(crate) fn page(program: &Command, command: &Command) -> std::io::Result<Vec<u8>> {
-    let examples = examples::of(words(program, command)).unwrap_or_default();
+    let examples = examples::of(words(program, command));
     let notes = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
     let notes = examples::notes_before(&notes);
     let version = program.get_version().unwrap_or_default();
