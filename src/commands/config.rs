@@ -23,7 +23,7 @@ use crate::flags::global::{FormatArgs, Global};
 use crate::flags::isolation::GrantArgs;
 use crate::flags::network::environment;
 use crate::flags::session::{PackageArgs, SessionArgs, in_settings, open};
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::events;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 use acp_registry::failure::{Exit, Failure};
@@ -195,9 +195,9 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 }
 
 fn answer(args: &Args, global: &Global, session: &Session, ui: &Ui) -> Result<SettingsText, Failure> {
-    let (named, id, progress) = (&args.agent, args.agent.id.as_str(), Progress::new(ui));
+    let (named, id, events) = (&args.agent, args.agent.id.as_str(), events(ui));
     let mut installed = if AgentId::is_valid(id) { session.find_version(named, None)? } else { None };
-    let index = signals::run(ui, ops::load_entry(session, id, &|event| progress.show(event)))?;
+    let index = signals::run(ui, ops::load_entry(session, id, &events))?;
     if named.is_latest
         && let Ok(index) = &index
         && let Some(agent) = index.agent(id)?
@@ -215,7 +215,7 @@ fn answer(args: &Args, global: &Global, session: &Session, ui: &Ui) -> Result<Se
                 None if installed.is_none() => return Err(Missing::of(id, &index).into()),
                 // The requested version must exist.
                 Some(agent) if named.version.is_some() && installed.is_none() && !args.edit.remove => {
-                    let offer = ops::find_offer(session, named, &index, &|event| progress.show(event))?;
+                    let offer = ops::find_offer(session, named, &index, &events)?;
                     Some(Agent { version: offer.version, distribution: offer.distribution, ..agent })
                 }
                 agent => agent,

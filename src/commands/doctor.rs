@@ -7,7 +7,7 @@ use acp_registry::doctor::{CheckStatus, DiagnosedAgent, Diagnosis};
 use acp_registry::duration;
 use acp_registry::elsewhere::Machine;
 use acp_registry::failure::{Exit, Failure};
-use acp_registry::ops::{Diagnose, DiagnoseReport, Event, JOBS, Report as _, diagnose};
+use acp_registry::ops::{Diagnose, DiagnoseReport, JOBS, Report as _, diagnose};
 use acp_registry::session::AgentSpec;
 use acp_registry::text::{plural, printable};
 use serde_json::{Map, Value, json};
@@ -18,7 +18,7 @@ use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, open};
 use crate::flags::{candidates, value};
 use crate::terminal::layout::{Look, cut, stderr};
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::events;
 use crate::terminal::remedy;
 use crate::terminal::ui::Ui;
 
@@ -61,8 +61,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     // A fresh copy of the index would hide that its host is out of reach.
     let session = open(&args.place.with_refresh(true), PackageArgs::default(), global)?;
     let request = Diagnose { agents: args.agents.clone(), fix: args.fix, timeout: args.timeout };
-    let progress = Progress::new(ui);
-    let events = |event: Event<'_>| progress.show(event);
+    let events = events(ui);
     let starts_agents = !args.agents.is_empty();
     let (report, hidden) = leftovers::run_with_agents(ui, JOBS, starts_agents, diagnose(&session, &request, &events));
     let report = report?;

@@ -10,7 +10,7 @@ use crate::commands::{hint, leftovers};
 use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, open};
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::events;
 use crate::terminal::ui::Ui;
 use crate::terminal::{remedy, signals};
 
@@ -68,8 +68,8 @@ pub(crate) struct UninstallArgs {
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let mut session = open(&args.place, PackageArgs::default(), global)?;
     let request = CollectGarbage { direct: args.direct, cache: args.cache, dry_run: args.dry_run };
-    let progress = Progress::new(ui);
-    let removal = signals::run(ui, ops::collect_garbage(&mut session, &request, &|event| progress.show(event)))??;
+    let events = events(ui);
+    let removal = signals::run(ui, ops::collect_garbage(&mut session, &request, &events))??;
     if !args.dry_run {
         leftovers::clear(ui);
     }
@@ -86,9 +86,9 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 
 pub(crate) fn uninstall(args: &UninstallArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let mut session = open(&args.place, PackageArgs::default(), global)?;
-    let progress = Progress::new(ui);
+    let events = events(ui);
     let request = Uninstall { agents: args.agents.clone(), all: args.all, force: args.force, dry_run: args.dry_run };
-    let removal = signals::run(ui, ops::uninstall(&mut session, &request, &|event| progress.show(event)))??;
+    let removal = signals::run(ui, ops::uninstall(&mut session, &request, &events))??;
     if !args.format.is_json() {
         let ids = removal.ids.as_deref().unwrap_or_default();
         for (id, freed) in ids.iter().filter_map(|(id, freed)| Some((id, (*freed)?))) {

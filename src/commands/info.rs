@@ -15,7 +15,7 @@ use crate::flags::candidates;
 use crate::flags::global::Global;
 use crate::flags::session::{PackageArgs, SessionArgs, open};
 use crate::terminal::layout::Look;
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::events;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 
@@ -74,8 +74,8 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let here = args.permissions.then(env::current_dir).transpose();
     let permissions = here.map_err(|error| Failure::unable(format!("the working directory: {error}")))?;
     let request = Describe { agent: args.agent.clone(), versions: args.versions, permissions };
-    let progress = Progress::new(ui);
-    let report = signals::run(ui, describe(&session, &request, &|event| progress.show(event)))??;
+    let events = events(ui);
+    let report = signals::run(ui, describe(&session, &request, &events))??;
     if let (true, Some(permissions)) = (is_profile, &report.permissions) {
         let profile = permissions.landlock().ok_or_else(|| {
             Failure::unable("a profile cannot have a path that is not Unicode").help("leave out --format landlock")

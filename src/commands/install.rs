@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use acp_registry::elsewhere::Machine;
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::install::{DigestSource, Kind};
-use acp_registry::ops::{Event, Install, InstallReport, JOBS, Report as _, install};
+use acp_registry::ops::{Install, InstallReport, JOBS, Report as _, install};
 use acp_registry::session::AgentSpec;
 use acp_registry::store::InstallOutcome;
 use acp_registry::text::{bytes, printable};
@@ -14,7 +14,7 @@ use crate::commands::{elsewhere, hint, leftovers};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, TermsArgs, flags, kind, open};
 use crate::flags::{candidates, value};
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::events;
 use crate::terminal::ui::Ui;
 
 #[derive(Debug, clap::Args)]
@@ -98,8 +98,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         return elsewhere::carry_out(machine, "install", args.words(), &args.place, global, ui);
     }
     let session = open(&args.place, args.packages, global)?;
-    let progress = Progress::new(ui);
-    let (request, events) = (args.request(), |event: Event<'_>| progress.show(event));
+    let (request, events) = (args.request(), events(ui));
     let starts_agents = !args.no_check && !args.dry_run;
     let (report, _) = leftovers::run_with_agents(ui, JOBS, starts_agents, install(&session, &request, &events));
     let report = report?;

@@ -10,7 +10,7 @@ use acp_registry::text::{bytes, plural, quote, shown, suggestions};
 
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, open};
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::events;
 use crate::terminal::signals;
 use crate::terminal::table::{Columns, Last, table};
 use crate::terminal::ui::Ui;
@@ -48,8 +48,7 @@ pub(crate) struct SearchArgs {
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = open(&args.place, PackageArgs::default(), global)?;
-    let progress = Progress::new(ui);
-    let (is_json, events) = (args.format.is_json(), |event: ops::Event<'_>| progress.show(event));
+    let (is_json, events) = (args.format.is_json(), events(ui));
     if args.installed {
         let index = if is_json { session.index_at_hand() } else { None };
         let report = ops::list_installed(&session, index.as_ref(), &events)?;
@@ -68,9 +67,9 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 
 pub(crate) fn search(args: &SearchArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = open(&args.place, PackageArgs::default(), global)?;
-    let progress = Progress::new(ui);
+    let events = events(ui);
     let request = Search { query: args.query.join(" ") };
-    let report = signals::run(ui, ops::search(&session, &request, &|event| progress.show(event)))??;
+    let report = signals::run(ui, ops::search(&session, &request, &events))??;
     if args.format.is_json() {
         ui.report(&report)?;
     } else {

@@ -12,7 +12,7 @@ use acp_registry::failure::{Exit, Failure};
 use acp_registry::handshake::{AuthMethod, Conversation, Listener};
 use acp_registry::host::start::{Program, attend};
 use acp_registry::login::{Needed, SignInResult, SignInStatus};
-use acp_registry::ops::{self, Attempt, Event, MethodsReport, Report as _, SignIn, SignInReport, SignOut, Step};
+use acp_registry::ops::{self, Attempt, MethodsReport, Report as _, SignIn, SignInReport, SignOut, Step};
 use acp_registry::session::{AgentSpec, Session};
 use acp_registry::text::{printable, quote};
 use tokio::task::spawn_blocking;
@@ -24,7 +24,7 @@ use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, open};
 use crate::terminal::call::{EventSink, write_stderr};
 use crate::terminal::layout::{INDENT, Look, cut, stderr};
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::events;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 
@@ -93,8 +93,7 @@ pub(crate) fn with_attempt<T>(
     ui: &Ui,
     work: impl FnOnce(&Attempt<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let (relay, progress) = (Relay::new(ui), Progress::new(ui));
-    let events = |event: Event<'_>| progress.show(event);
+    let (relay, events) = (Relay::new(ui), events(ui));
     let attempt = Attempt::new(session, &request.agent, request.timeout, &relay, &events)?;
     work(&attempt).map_err(Failure::in_persons_home)
 }

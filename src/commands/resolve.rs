@@ -12,7 +12,7 @@ use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, kind, open};
 use crate::terminal::arguments::words;
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::events;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 
@@ -40,8 +40,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = open(&args.place, PackageArgs::default(), global)?;
-    let (progress, request) = (Progress::new(ui), Resolve { agent: args.agent.clone(), dist: args.dist });
-    let report = signals::run(ui, resolve(&session, &request, &|event| progress.show(event)))??;
+    let (events, request) = (events(ui), Resolve { agent: args.agent.clone(), dist: args.dist });
+    let report = signals::run(ui, resolve(&session, &request, &events))??;
     if args.format.is_json() {
         ui.report(&report)?;
         return Ok(Exit::Success);

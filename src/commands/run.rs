@@ -9,7 +9,7 @@ use acp_registry::failure::{Code, Exit, Failure};
 use acp_registry::host::start::{Ended, Program, replace_with};
 use acp_registry::install::Kind;
 use acp_registry::manifest::Platform;
-use acp_registry::ops::{self, Locate, check_revoked_installed, install_to_run, locate, settle};
+use acp_registry::ops::{Locate, check_revoked_installed, install_to_run, locate, settle};
 use acp_registry::remote::bridge;
 use acp_registry::session::{self, AgentSpec, Session};
 use acp_registry::store::Version;
@@ -23,7 +23,7 @@ use crate::flags::isolation::GrantArgs;
 use crate::flags::remote::RemoteArgs;
 use crate::flags::session::{PackageArgs, SessionArgs, TermsArgs, kind, open};
 use crate::terminal::arguments::command_line;
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::events;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 
@@ -120,8 +120,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         return Err(Failure::usage("an agent for another platform cannot be run here"));
     }
     let terms = args.terms.terms();
-    let progress = Progress::new(ui);
-    let events = |event: ops::Event<'_>| progress.show(event);
+    let events = events(ui);
     let install = |damaged: Option<&Version>| {
         signals::run_with_threads(ui, 1, install_to_run(&session, agent, args.dist, terms, damaged, &events))?
     };
@@ -240,8 +239,8 @@ fn start(
 
 pub(crate) fn which(args: &WhichArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let session = open(&args.place, PackageArgs::default(), global)?;
-    let progress = Progress::new(ui);
-    let report = locate(&session, &Locate { agent: args.agent.clone() }, &|event| progress.show(event))?;
+    let events = events(ui);
+    let report = locate(&session, &Locate { agent: args.agent.clone() }, &events)?;
     if args.format.is_json() {
         ui.report(&report)?;
     } else {

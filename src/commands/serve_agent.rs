@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::host::fs::temporary;
 use acp_registry::host::process::{Environment, Isolation, LaunchSpec, hide_from_agents};
-use acp_registry::ops::{self, install_to_run};
+use acp_registry::ops::install_to_run;
 use acp_registry::remote::{Secret, ServeOptions, serve};
 use acp_registry::session::{AgentSpec, Terms};
 use acp_registry::store::Version;
@@ -18,7 +18,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use crate::flags::global::Global;
 use crate::flags::session::{PackageArgs, SessionArgs, open};
 use crate::flags::{candidates, network, value};
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::events;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 
@@ -124,8 +124,7 @@ fn install(agent: &AgentSpec, args: &Args, global: &Global, ui: &Ui) -> Result<(
     if found.as_ref().is_some_and(Version::is_whole) {
         return Ok(());
     }
-    let progress = Progress::new(ui);
-    let events = |event: ops::Event<'_>| progress.show(event);
+    let events = events(ui);
     let install = install_to_run(&session, agent, None, Terms::default(), found.as_ref(), &events);
     signals::run_with_threads(ui, 1, install)??;
     Ok(())

@@ -5,7 +5,7 @@ use std::time::Duration;
 use acp_registry::duration;
 use acp_registry::elsewhere::Machine;
 use acp_registry::failure::{Exit, Failure};
-use acp_registry::ops::{Event, HeldUpdate, JOBS, Pinned, Report as _, Update, UpdateReport, update};
+use acp_registry::ops::{HeldUpdate, JOBS, Pinned, Report as _, Update, UpdateReport, update};
 use acp_registry::session::AgentSpec;
 use acp_registry::text::printable;
 
@@ -13,7 +13,7 @@ use crate::commands::{elsewhere, leftovers};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, TermsArgs, flags, open};
 use crate::flags::{candidates, value};
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::events;
 use crate::terminal::ui::Ui;
 
 #[derive(Debug, clap::Args)]
@@ -100,8 +100,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         return elsewhere::carry_out(machine, "update", args.words(), &args.place, global, ui);
     }
     let session = open(&args.place, args.packages, global)?;
-    let progress = Progress::new(ui);
-    let (request, events) = (args.request(), |event: Event<'_>| progress.show(event));
+    let (request, events) = (args.request(), events(ui));
     let starts_agents = !args.no_check && !args.dry_run;
     let (report, _) = leftovers::run_with_agents(ui, JOBS, starts_agents, update(&session, &request, &events));
     let report = report?;

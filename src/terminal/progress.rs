@@ -117,7 +117,12 @@ impl AgentsProgress {
 }
 
 /// Shows what happens during a use case.
-pub(crate) struct Progress<'a> {
+pub(crate) fn events(ui: &Ui) -> impl Fn(ops::Event<'_>) {
+    let progress = Progress { ui, running: Mutex::default(), starting: Mutex::default() };
+    move |event| progress.show(event)
+}
+
+struct Progress<'a> {
     ui: &'a Ui,
     /// By the id of the agent.
     running: Mutex<BTreeMap<String, Install>>,
@@ -125,12 +130,8 @@ pub(crate) struct Progress<'a> {
     starting: Mutex<BTreeMap<String, ProgressBar>>,
 }
 
-impl<'a> Progress<'a> {
-    pub(crate) fn new(ui: &'a Ui) -> Self {
-        Self { ui, running: Mutex::default(), starting: Mutex::default() }
-    }
-
-    pub(crate) fn show(&self, event: ops::Event<'_>) {
+impl Progress<'_> {
+    fn show(&self, event: ops::Event<'_>) {
         let running = || self.running.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
             ops::Event::Note(text) => self.ui.note(text),

@@ -13,7 +13,7 @@ use crate::commands::rpc::message::{self, INVALID_PARAMS, RpcErrorDocument};
 use crate::documents::Document;
 use crate::flags::global::Global;
 use crate::flags::session::{PackageArgs, SessionArgs, open};
-use crate::terminal::progress::Progress;
+use crate::terminal::progress::events;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 
@@ -78,8 +78,7 @@ impl Call<'_> {
         work: impl AsyncFnOnce(&mut Session, R, &Events<'_>) -> Result<T, Refused>,
     ) -> Result<Exit, Refused> {
         let (request, mut session) = self.begin(refresh)?;
-        let progress = Progress::new(self.ui);
-        let events = |event: ops::Event<'_>| progress.show(event);
+        let events = events(self.ui);
         let work = work(&mut session, request, &events);
         let done = if jobs == 0 { signals::run(self.ui, work) } else { signals::run_with_threads(self.ui, jobs, work) };
         let report = done??;
@@ -127,8 +126,7 @@ pub(crate) const METHODS: [Method; 13] = [
         only_reads: true,
         run: |mut call| {
             let (ListParams { installed }, session) = call.begin(Refresh::Asked)?;
-            let progress = Progress::new(call.ui);
-            let events = |event: ops::Event<'_>| progress.show(event);
+            let events = events(call.ui);
             if installed {
                 call.ui.report(&ops::list_installed(&session, session.index_at_hand().as_ref(), &events)?)?;
             } else {
