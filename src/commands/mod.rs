@@ -23,13 +23,11 @@ pub(crate) mod new;
 pub(crate) mod probe;
 pub(crate) mod publish;
 pub(crate) mod report;
-pub(crate) mod resolve;
 pub(crate) mod rpc;
 pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod serve_agent;
-pub(crate) mod update;
 pub(crate) mod validate;
 pub(crate) mod verifier;
 pub(crate) mod verify;
@@ -116,7 +114,7 @@ enum Command {
     /// Show an agent and its installed versions
     Info(CommandArgs<info::Args>),
     /// Show what would be installed and how it starts
-    Resolve(CommandArgs<resolve::Args>),
+    Resolve(CommandArgs<info::ResolveArgs>),
     /// Install agents
     ///
     /// Digests are compared with those that the index, GitHub or the package manager state; then the agent is started once to
@@ -134,7 +132,7 @@ enum Command {
     /// Show the command line of an installed agent
     Which(CommandArgs<run::WhichArgs>),
     /// Install newer versions of installed agents
-    Update(CommandArgs<update::Args>),
+    Update(CommandArgs<install::UpdateArgs>),
     /// Remove agents
     Uninstall(CommandArgs<gc::UninstallArgs>),
     /// Remove unused versions
@@ -231,11 +229,11 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
         Command::List(args) => (list::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Search(args) => (list::search(args, &cli.global, &ui), args.format.is_json()),
         Command::Info(args) => (info::run(args, &cli.global, &ui), args.is_json()),
-        Command::Resolve(args) => (resolve::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Resolve(args) => (info::resolve(args, &cli.global, &ui), args.format.is_json()),
         Command::Install(args) => (install::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Run(args) => (run::run(args, &cli.global, &ui), false),
         Command::Which(args) => (run::which(args, &cli.global, &ui), args.format.is_json()),
-        Command::Update(args) => (update::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Update(args) => (install::update(args, &cli.global, &ui), args.format.is_json()),
         Command::Uninstall(args) => (gc::uninstall(args, &cli.global, &ui), args.format.is_json()),
         Command::Gc(args) => (gc::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Doctor(args) => (doctor::run(args, &cli.global, &ui), args.format.is_json()),

@@ -15,7 +15,7 @@ use crate::documents::Document;
 use crate::flags::global::Global;
 use crate::flags::isolation::{self, NetworkKind, SandboxKind};
 use crate::flags::level::LevelArgs;
-use crate::flags::remote::RemoteArgs;
+use crate::flags::network::RemoteArgs;
 use crate::flags::report::ReportArgs;
 use crate::flags::value;
 use crate::formats::examination::{Examinee, file_of_command, github, sarif};

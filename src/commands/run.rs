@@ -20,7 +20,7 @@ use crate::commands::elsewhere::{self, OnArgs, Wanted};
 use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::isolation::GrantArgs;
-use crate::flags::remote::RemoteArgs;
+use crate::flags::network::RemoteArgs;
 use crate::flags::session::{PackageArgs, SessionArgs, TermsArgs, kind, open};
 use crate::terminal::arguments::command_line;
 use crate::terminal::progress::events;

@@ -5,7 +5,6 @@ pub(crate) mod global;
 pub(crate) mod isolation;
 pub(crate) mod level;
 pub(crate) mod network;
-pub(crate) mod remote;
 pub(crate) mod report;
 pub(crate) mod session;
 pub(crate) mod value;
