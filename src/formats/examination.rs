@@ -15,7 +15,7 @@ use acp_registry::verify::{Row, State, TaskVerdict};
 use serde_json::{Value, json};
 
 use crate::formats::github::annotation;
-use crate::formats::sarif::{artifact, descriptor, digest, log};
+use crate::formats::sarif::{self, artifact, descriptor, digest, log};
 use crate::terminal::layout::{INDENT, Look, cut};
 
 /// Maximum number of checks of an agent that are shown.
@@ -187,21 +187,13 @@ fn problem(check: &CheckRecord) -> Option<(String, &'static str, String)> {
 
 fn result(examinee: &Examinee<'_>, rules: &[Value], (rule, level, message): &(String, &str, String)) -> Value {
     let name = printable(&examinee.name);
-    let mut result = json!({
-        "ruleId": rule,
-        "level": level,
-        "message": { "text": format!("{name}: {message}") },
-        "locations": [{
-            "physicalLocation": { "artifactLocation": artifact(&examinee.file) },
-            "logicalLocations": [{ "name": name, "kind": "module" }],
-        }],
-        // Messages contain what differs between runs.
-        "partialFingerprints": { "check/v1": digest(&[rule, &examinee.file, &examinee.name]) },
+    let place = json!({
+        "physicalLocation": { "artifactLocation": artifact(&examinee.file) },
+        "logicalLocations": [{ "name": name, "kind": "module" }],
     });
-    if let Some(index) = rules.iter().position(|known| known["id"] == **rule) {
-        result["ruleIndex"] = json!(index);
-    }
-    result
+    // Messages contain what differs between runs.
+    let same = json!({ "check/v1": digest(&[rule, &examinee.file, &examinee.name]) });
+    sarif::result(rules, (rule, level, &format!("{name}: {message}")), &place, &same)
 }
 
 /// An agent with the results of its handshake and its examination. Texts are unescaped.

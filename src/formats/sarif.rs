@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::formats::{Report, path_within};
 
 pub(crate) fn render(report: &Report<'_>) -> String {
-    let results = report.checked.findings.iter().map(|finding| result(finding, report.prefix));
     let rules: Vec<Value> = RULES.iter().map(|rule| descriptor(rule)).collect();
+    let results = report.checked.findings.iter().map(|finding| finding_result(&rules, finding, report.prefix));
     log(&rules, &results.collect::<Vec<_>>())
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn descriptor(rule: &Rule) -> Value {
     })
 }
 
-fn result(finding: &Finding, prefix: &str) -> Value {
+fn finding_result(rules: &[Value], finding: &Finding, prefix: &str) -> Value {
     let mut place = json!({
         "artifactLocation": artifact(&path_within(prefix, &finding.file)),
     });
@@ -58,14 +58,22 @@ fn result(finding: &Finding, prefix: &str) -> Value {
         Some(help) => format!("{}; {help}", finding.message),
         None => finding.message.clone(),
     };
+    // A finding is the same even if lines are added above it.
+    let pointer = finding.pointer.as_deref().unwrap_or_default();
+    let same = json!({ "place/v1": digest(&[finding.rule, &finding.file, pointer, &finding.message]) });
+    result(rules, (finding.rule, level(finding.level), &text), &json!({ "physicalLocation": place }), &same)
+}
+
+/// A result: its rule, level and text, its place, and what identifies it across runs.
+pub(crate) fn result(rules: &[Value], (rule, level, text): (&str, &str, &str), place: &Value, same: &Value) -> Value {
     let mut result = json!({
-        "ruleId": finding.rule,
-        "level": level(finding.level),
+        "ruleId": rule,
+        "level": level,
         "message": { "text": text },
-        "locations": [{ "physicalLocation": place }],
-        "partialFingerprints": { "place/v1": fingerprint(finding) },
+        "locations": [place],
+        "partialFingerprints": same,
     });
-    if let Some(index) = RULES.iter().position(|rule| rule.name == finding.rule) {
+    if let Some(index) = rules.iter().position(|known| known["id"] == *rule) {
         result["ruleIndex"] = json!(index);
     }
     result
@@ -77,11 +85,6 @@ fn level(level: Level) -> &'static str {
         Level::Warning => "warning",
         Level::Off => "none",
     }
-}
-
-/// Identifies a finding across runs, even if lines are added above it.
-fn fingerprint(finding: &Finding) -> String {
-    digest(&[finding.rule, &finding.file, finding.pointer.as_deref().unwrap_or_default(), &finding.message])
 }
 
 /// A digest of these texts that identifies a result.
