@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -166,7 +166,6 @@ impl Job<'_> {
             Some(output) => (Vec::new(), Some(built.tree.write(output)?)),
             None => (built.tree.differences(out)?, None),
         };
-        let report = BuildReport { differences: &differences, changed, ..self.report(checked, Ok(built)) };
         let refusal = if !differences.is_empty() {
             let differs = plural(differences.len(), "file");
             Some(Failure::findings(format!("{} differs in {differs}", out.display())).help("build it without --check"))
@@ -177,7 +176,11 @@ impl Job<'_> {
             None
         };
         let exit = if refusal.is_some() { Exit::Findings } else { Exit::Success };
-        self.ui.result(&if self.args.format.is_json() { report.document(refusal) } else { report.human() })?;
+        self.ui.result(&if self.args.format.is_json() {
+            self.document((checked, Some(built)), &differences, changed, refusal)
+        } else {
+            self.human((checked, built), &differences, changed)
+        })?;
         Ok(exit)
     }
 
@@ -191,22 +194,9 @@ impl Job<'_> {
         if !(self.args.format.is_json() && is_of_tree) {
             return Err(failure);
         }
-        self.ui.result(&self.report(checked, Err(failure.clone())).document(Some(failure.clone())))?;
+        self.ui.result(&self.document((checked, None), &[], None, Some(failure.clone())))?;
         self.ui.failure(&failure);
         Ok(failure.exit())
-    }
-
-    fn report<'a>(&'a self, checked: &'a Checked, built: Result<&'a Built<'a>, Failure>) -> BuildReport<'a> {
-        BuildReport {
-            out: &self.args.out,
-            is_check: self.args.check,
-            checked,
-            built,
-            differences: &[],
-            changed: None,
-            previous: self.place,
-            duration: self.started.elapsed(),
-        }
     }
 
     fn show_errors(&self, checked: &Checked) {
@@ -225,6 +215,81 @@ impl Job<'_> {
                 BuildNotice::Note(text) => self.ui.note(&text),
             }
         }
+    }
+
+    /// A line for each difference, then the summary.
+    fn human(
+        &self,
+        (checked, built): (&Checked, &Built<'_>),
+        differences: &[Difference],
+        changed: Option<usize>,
+    ) -> String {
+        let Args { out: directory, check: is_check, .. } = self.args;
+        let out = printable(&directory.display().to_string()).into_owned();
+        let is_missing = *is_check && !directory.exists();
+        let mut text = if is_missing { format!("{out} does not exist\n") } else { String::new() };
+        // If the directory is missing, every file would be listed as missing.
+        for difference in differences.iter().filter(|_| !is_missing) {
+            let (kind, name) = kind_and_file(difference);
+            text.push_str(&format!("{kind} {}\n", printable(name)));
+        }
+        let verb = match (*is_check, differences.is_empty()) {
+            (false, _) => "wrote",
+            (true, true) => "unchanged:",
+            (true, false) => "differs:",
+        };
+        let agents = built.with(AgentOutcome::is_in_tree).count();
+        let files = built.tree.files().len();
+        let changed = changed.filter(|changed| *changed < files);
+        let changed = changed.map_or_else(String::new, |changed| format!(", {changed} of them new or changed"));
+        let warnings = match checked.count(Level::Warning) {
+            0 => String::new(),
+            count => format!("; {}, see `validate`", plural(count, "warning")),
+        };
+        let (agents, files) = (plural(agents, "agent"), plural(files, "file"));
+        text + &format!("{verb} {out} ({agents}, {files}{changed}{warnings})\n")
+    }
+
+    /// Returns the document of `build --json`.
+    fn document(
+        &self,
+        (checked, built): (&Checked, Option<&Built<'_>>),
+        differences: &[Difference],
+        changed: Option<usize>,
+        failure: Option<Failure>,
+    ) -> String {
+        let ids = |is: fn(AgentOutcome) -> bool| built.iter().flat_map(|built| built.with(is)).collect::<Vec<&str>>();
+        let (kept, left_out) = (ids(is_kept), ids(is_left_out));
+        let agents = built.iter().flat_map(|built| &built.agents);
+        let files = built.map(|built| built.tree.files()).unwrap_or_default().into_iter();
+        let missing = built.iter().flat_map(|built| &built.missing);
+        let differences = differences.iter().map(kind_and_file);
+        let findings: Vec<Cow<'_, Finding>> = checked.findings.iter().map(|found| as_published(found, &kept)).collect();
+        let mut members = json!({
+            "out": self.args.out.display().to_string(),
+            "written": built.is_some() && !self.args.check,
+            "changed_files": changed,
+            "findings": findings.iter().map(|finding| FindingDocument::of(finding)).collect::<Vec<_>>(),
+            "agents": agents.map(|agent| json!({ "id": agent.id, "status": agent.outcome.as_str() })).collect::<Value>(),
+            "kept": kept,
+            "left_out": left_out,
+            "kept_icons": built.map_or(&[][..], |built| &built.kept_icons),
+            "files": files.map(|(name, size)| json!({ "name": name, "size": size })).collect::<Value>(),
+            "missing": missing.map(|(id, file)| json!({ "id": id, "file": file })).collect::<Value>(),
+            "differences": differences.map(|(kind, file)| json!({ "kind": kind, "file": file })).collect::<Value>(),
+            "summary": {
+                "agents": checked.agents.len(),
+                "kept": kept.len(),
+                "left_out": left_out.len(),
+                "errors": checked.count(Level::Error),
+                "warnings": checked.count(Level::Warning),
+                "duration_seconds": self.started.elapsed().as_secs_f64(),
+            },
+        });
+        if built.is_some() {
+            members["previous"] = json!(self.place);
+        }
+        Document::new("build", members).failed(failure).to_text()
     }
 }
 
@@ -257,26 +322,6 @@ fn moment() -> Result<Timestamp, Failure> {
 /// The rule for folders without a manifest.
 const STRAY_ENTRY: &str = "registry/stray-entry";
 
-/// The result of `build`.
-pub(crate) struct BuildReport<'a> {
-    /// The output directory.
-    pub(crate) out: &'a Path,
-    /// Whether the tree was only compared with the output directory.
-    pub(crate) is_check: bool,
-    /// The findings of the registry.
-    pub(crate) checked: &'a Checked,
-    /// The built tree, or the `error` member of the document.
-    pub(crate) built: Result<&'a Built<'a>, Failure>,
-    /// The differences between the tree and the output directory.
-    pub(crate) differences: &'a [Difference],
-    /// How many files are new or changed; `None` if the tree was not written.
-    pub(crate) changed: Option<usize>,
-    /// The path or URL of the previously published tree.
-    pub(crate) previous: Option<&'a str>,
-    /// How long the build took.
-    pub(crate) duration: Duration,
-}
-
 /// A message about a build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BuildNotice {
@@ -286,74 +331,6 @@ pub(crate) enum BuildNotice {
     Warning(String),
     /// Information about an intended state.
     Note(String),
-}
-
-impl BuildReport<'_> {
-    /// A line for each difference, then the summary.
-    pub(crate) fn human(&self) -> String {
-        let out = printable(&self.out.display().to_string()).into_owned();
-        let is_missing = self.is_check && !self.out.exists();
-        let mut text = if is_missing { format!("{out} does not exist\n") } else { String::new() };
-        // If the directory is missing, every file would be listed as missing.
-        for difference in self.differences.iter().filter(|_| !is_missing) {
-            let (kind, name) = kind_and_file(difference);
-            text.push_str(&format!("{kind} {}\n", printable(name)));
-        }
-        let verb = match (self.is_check, self.differences.is_empty()) {
-            (false, _) => "wrote",
-            (true, true) => "unchanged:",
-            (true, false) => "differs:",
-        };
-        let built = self.built.as_ref().ok();
-        let agents = built.map_or(0, |built| built.with(AgentOutcome::is_in_tree).count());
-        let files = built.map_or(0, |built| built.tree.files().len());
-        let changed = self.changed.filter(|changed| *changed < files);
-        let changed = changed.map_or_else(String::new, |changed| format!(", {changed} of them new or changed"));
-        let warnings = match self.checked.count(Level::Warning) {
-            0 => String::new(),
-            count => format!("; {}, see `validate`", plural(count, "warning")),
-        };
-        let (agents, files) = (plural(agents, "agent"), plural(files, "file"));
-        text + &format!("{verb} {out} ({agents}, {files}{changed}{warnings})\n")
-    }
-
-    /// Returns the document of `build --json`.
-    pub(crate) fn document(&self, failure: Option<Failure>) -> String {
-        let built = self.built.as_ref().ok().copied();
-        let ids = |is: fn(AgentOutcome) -> bool| built.iter().flat_map(|built| built.with(is)).collect::<Vec<&str>>();
-        let (kept, left_out) = (ids(is_kept), ids(is_left_out));
-        let agents = built.iter().flat_map(|built| &built.agents);
-        let files = built.map(|built| built.tree.files()).unwrap_or_default().into_iter();
-        let missing = built.iter().flat_map(|built| &built.missing);
-        let differences = self.differences.iter().map(kind_and_file);
-        let findings: Vec<Cow<'_, Finding>> =
-            self.checked.findings.iter().map(|found| as_published(found, &kept)).collect();
-        let mut members = json!({
-            "out": self.out.display().to_string(),
-            "written": built.is_some() && !self.is_check,
-            "changed_files": self.changed,
-            "findings": findings.iter().map(|finding| FindingDocument::of(finding)).collect::<Vec<_>>(),
-            "agents": agents.map(|agent| json!({ "id": agent.id, "status": agent.outcome.as_str() })).collect::<Value>(),
-            "kept": kept,
-            "left_out": left_out,
-            "kept_icons": built.map_or(&[][..], |built| &built.kept_icons),
-            "files": files.map(|(name, size)| json!({ "name": name, "size": size })).collect::<Value>(),
-            "missing": missing.map(|(id, file)| json!({ "id": id, "file": file })).collect::<Value>(),
-            "differences": differences.map(|(kind, file)| json!({ "kind": kind, "file": file })).collect::<Value>(),
-            "summary": {
-                "agents": self.checked.agents.len(),
-                "kept": kept.len(),
-                "left_out": left_out.len(),
-                "errors": self.checked.count(Level::Error),
-                "warnings": self.checked.count(Level::Warning),
-                "duration_seconds": self.duration.as_secs_f64(),
-            },
-        });
-        if built.is_some() {
-            members["previous"] = json!(self.previous);
-        }
-        Document::new("build", members).failed(failure).to_text()
-    }
 }
 
 /// Renders the errors that prevent agents from being published, for people. Warnings are left to `validate`.

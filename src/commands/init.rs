@@ -1,10 +1,10 @@
 //! `acp-registry init`
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use acp_registry::scaffold::{self, GithubSpec, Layout, LayoutTodo};
 use acp_registry::text::{printable, quote};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::documents::Document;
 use crate::flags::global::FormatArgs;
@@ -58,8 +58,8 @@ pub(crate) fn run(args: &Args, ui: &Ui) -> Result<Exit, Failure> {
     };
     // The remaining steps are derived from the written files.
     let left = if args.dry_run { Vec::new() } else { layout.left_to_do(&args.directory, args.pages.as_ref()) };
-    let report = InitReport { directory: &args.directory, layout: &layout, left: &left, is_dry_run: args.dry_run };
-    ui.result(&if args.format.is_json() { report.document().to_text() } else { report.human(ui.look()) })?;
+    let is_json = args.format.is_json();
+    ui.result(&if is_json { document(args, &layout, &left) } else { human(args, &layout, &left, ui.look()) })?;
     Ok(Exit::Success)
 }
 
@@ -70,49 +70,32 @@ fn is_version(name: &str) -> bool {
         && !name.contains("..")
 }
 
-/// The result of `init`.
-#[derive(Debug)]
-struct InitReport<'a> {
-    /// The directory of the registry.
-    pub(crate) directory: &'a Path,
-    /// The files that were written and kept.
-    pub(crate) layout: &'a Layout,
-    /// The remaining steps, which only a person can take.
-    pub(crate) left: &'a [LayoutTodo],
-    /// Whether this was a dry run.
-    pub(crate) is_dry_run: bool,
+fn document(args: &Args, layout: &Layout, left: &[LayoutTodo]) -> String {
+    let members = json!({
+        "directory": args.directory.display().to_string(),
+        "dry_run": args.dry_run,
+        "files": layout.written,
+        "kept": layout.kept,
+        "left_to_do": left.iter().map(sentence).collect::<Vec<_>>(),
+    });
+    Document::new("init", members).to_text()
 }
 
-impl InitReport<'_> {
-    /// Returns the JSON document.
-    pub(crate) fn document(&self) -> Document<'_, Value> {
-        let members = json!({
-            "directory": self.directory.display().to_string(),
-            "dry_run": self.is_dry_run,
-            "files": self.layout.written,
-            "kept": self.layout.kept,
-            "left_to_do": self.left.iter().map(sentence).collect::<Vec<_>>(),
-        });
-        Document::new("init", members)
+/// Lists the written files and the remaining steps.
+fn human(args: &Args, Layout { written, kept }: &Layout, left: &[LayoutTodo], look: Look) -> String {
+    let directory = args.directory.display().to_string();
+    let files = |names: &[&str]| names.iter().map(|file| format!("  {file}\n")).collect::<String>();
+    let verb = if args.dry_run { "would be created" } else { "was created" };
+    let mut text = match written.as_slice() {
+        [] => format!("{} has all files of a registry; nothing was changed\n", printable(&directory)),
+        written => format!("a registry {verb} in {}\n{}", printable(&directory), files(written)),
+    };
+    if !kept.is_empty() && !written.is_empty() {
+        text.push_str(&format!("\nfiles that exist stay as they are:\n{}", files(kept)));
     }
-
-    /// Lists the written files and the remaining steps.
-    pub(crate) fn human(&self, look: Look) -> String {
-        let Layout { written, kept } = self.layout;
-        let directory = self.directory.display().to_string();
-        let files = |names: &[&str]| names.iter().map(|file| format!("  {file}\n")).collect::<String>();
-        let verb = if self.is_dry_run { "would be created" } else { "was created" };
-        let mut text = match written.as_slice() {
-            [] => format!("{} has all files of a registry; nothing was changed\n", printable(&directory)),
-            written => format!("a registry {verb} in {}\n{}", printable(&directory), files(written)),
-        };
-        if !kept.is_empty() && !written.is_empty() {
-            text.push_str(&format!("\nfiles that exist stay as they are:\n{}", files(kept)));
-        }
-        let left = (1..).zip(self.left).map(|(at, item)| look.wrap(&format!("{at:>3}. {}", sentence(item)), 5));
-        let left: String = left.collect();
-        if left.is_empty() { text } else { text + "\nleft to do:\n" + &left }
-    }
+    let left = (1..).zip(left).map(|(at, item)| look.wrap(&format!("{at:>3}. {}", sentence(item)), 5));
+    let left: String = left.collect();
+    if left.is_empty() { text } else { text + "\nleft to do:\n" + &left }
 }
 
 fn sentence(todo: &LayoutTodo) -> String {
