@@ -359,6 +359,16 @@ fn is_open(url: &Url, is_allowed: bool) -> Result<bool, Problem> {
     Ok(false)
 }
 
+/// Gives up work on an address that takes longer than this, with all its requests and waits.
+pub(super) async fn in_time<T>(
+    limit: Duration,
+    url: &Url,
+    work: impl Future<Output = Result<T, FetchError>>,
+) -> Result<T, FetchError> {
+    let given_up = |_| Err(FetchError { url: shown(url), hops: Vec::new(), problem: Problem::Timeout });
+    tokio::time::timeout(limit, work).await.unwrap_or_else(given_up)
+}
+
 /// Whether an answer has the whole document: also one that a proxy has changed (203), as those of companies do.
 pub(super) fn is_whole(status: StatusCode) -> bool {
     [StatusCode::OK, StatusCode::NON_AUTHORITATIVE_INFORMATION].contains(&status)
@@ -655,8 +665,7 @@ impl Client {
     /// # Errors
     /// [`FetchError`]; [`Problem::Status`] for every status from 400.
     pub async fn probe(&self, url: &Url) -> Result<Answer, FetchError> {
-        let given_up = |_| Err(FetchError { url: shown(url), hops: Vec::new(), problem: Problem::Timeout });
-        tokio::time::timeout(TOTAL, self.ask(url)).await.unwrap_or_else(given_up)
+        in_time(TOTAL, url, self.ask(url)).await
     }
 
     /// The size of a file of a source, in bytes, if the host says so in its answer to HEAD.

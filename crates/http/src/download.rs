@@ -9,8 +9,8 @@ use reqwest::header::{HeaderMap, HeaderValue};
 use reqwest::{StatusCode, header};
 use url::Url;
 
-use super::client::{Client, Reply, Request, headers, is_whole};
-use super::error::{FetchError, Problem, shown};
+use super::client::{Client, Reply, Request, headers, in_time, is_whole};
+use super::error::{FetchError, Problem};
 
 /// The slowest accepted download, in bytes per second.
 const SLOWEST: u64 = 16 << 10;
@@ -47,7 +47,7 @@ impl Client {
     /// # Errors
     /// [`FetchError`]; the bytes in the sink are then incomplete.
     pub async fn download(&self, url: &Url, limit: u64, sink: &mut dyn Sink) -> Result<Downloaded, FetchError> {
-        self.pull_in_time(url, limit, sink, false).await
+        in_time(self.settings.download_timeout, url, self.pull(url, limit, sink, false)).await
     }
 
     /// Fetches like [`Self::download`] from a source that a person has configured, with its secret if it has one (see
@@ -63,19 +63,7 @@ impl Client {
         limit: u64,
         sink: &mut dyn Sink,
     ) -> Result<Downloaded, FetchError> {
-        self.pull_in_time(url, limit, sink, true).await
-    }
-
-    async fn pull_in_time(
-        &self,
-        url: &Url,
-        limit: u64,
-        sink: &mut dyn Sink,
-        is_to_source: bool,
-    ) -> Result<Downloaded, FetchError> {
-        let timeout = self.settings.download_timeout;
-        let given_up = |_| Err(FetchError { url: shown(url), hops: Vec::new(), problem: Problem::Timeout });
-        tokio::time::timeout(timeout, self.pull(url, limit, sink, is_to_source)).await.unwrap_or_else(given_up)
+        in_time(self.settings.download_timeout, url, self.pull(url, limit, sink, true)).await
     }
 
     async fn pull(
