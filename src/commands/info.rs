@@ -12,9 +12,9 @@ use acp_registry::statement::Signed;
 use acp_registry::text::{printable, printable_line};
 use clap::ValueEnum;
 
-use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
-use crate::flags::session::{PackageArgs, SessionArgs, kind, open};
+use crate::flags::session::{PackageArgs, SessionArgs, open};
+use crate::flags::{candidates, value};
 use crate::terminal::arguments::words;
 use crate::terminal::layout::Look;
 use crate::terminal::progress::events;
@@ -63,7 +63,7 @@ pub(crate) struct ResolveArgs {
     /// The kind of distribution
     ///
     /// The default is the first that this machine can run: binary, npx, uvx; without glibc, binary comes last.
-    #[arg(long, value_name = "KIND", value_parser = kind())]
+    #[arg(long, value_name = "KIND", value_parser = value::one_of(&Kind::ALL, Kind::as_str))]
     dist: Option<Kind>,
 
     #[command(flatten)]

@@ -14,7 +14,7 @@ use acp_registry::text::{bytes, printable};
 
 use crate::commands::{elsewhere, hint, leftovers};
 use crate::flags::global::{FormatArgs, Global};
-use crate::flags::session::{PackageArgs, SessionArgs, TermsArgs, flags, kind, open};
+use crate::flags::session::{PackageArgs, SessionArgs, TermsArgs, flags, open};
 use crate::flags::{candidates, value};
 use crate::terminal::progress::events;
 use crate::terminal::ui::Ui;
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     /// The kind of distribution
     ///
     /// The default is the first that this machine can run: binary, npx, uvx; without glibc, binary comes last.
-    #[arg(long, value_name = "KIND", value_parser = kind())]
+    #[arg(long, value_name = "KIND", value_parser = value::one_of(&Kind::ALL, Kind::as_str))]
     dist: Option<Kind>,
 
     /// Record what is installed in this lock file

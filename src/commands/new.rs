@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use acp_registry::check::CheckOptions;
 use acp_registry::closures::{ClosureChange, ClosureError};
 use acp_registry::config::Config;
-use acp_registry::examination::Demand;
+use acp_registry::examination::{Demand, Level};
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::handshake::Verdict;
 use acp_registry::http::AllowedHosts;
@@ -24,10 +24,9 @@ use serde_json::{Value, json};
 use crate::commands::{leftovers, verifier};
 use crate::documents::Document;
 use crate::flags::global::{FormatArgs, Global, configured_levels};
-use crate::flags::level::LevelName;
 use crate::flags::network::{self, Needs};
-use crate::flags::value;
 use crate::flags::verifier::{VerifierArgs, VerifierSettings};
+use crate::flags::{level, value};
 use crate::formats::examination::examination;
 use crate::terminal::layout::Look;
 use crate::terminal::progress::AgentsProgress;
@@ -72,8 +71,8 @@ pub(crate) struct Args {
     /// Examine the agent up to this level [default: handshake]
     ///
     /// Checks that it fails are among the steps that are left to do.
-    #[arg(long, value_name = "LEVEL", conflicts_with = "no_check")]
-    level: Option<LevelName>,
+    #[arg(long, value_name = "LEVEL", value_parser = level::level(), conflicts_with = "no_check")]
+    level: Option<Level>,
 
     /// Do not start the agent to see if it answers
     ///
@@ -110,7 +109,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let failure = Failure::usage("--no-check starts nothing, and other flags are for starting agents");
         return Err(failure.help("leave out --no-check, or these flags"));
     }
-    let level = args.level.map(|name| name.level(false)).transpose()?;
+    let level = args.level.map(|level| level::check(level, false)).transpose()?;
     let registry = Registry::load(&global.registry_dir())?;
     let options =
         CheckOptions { levels: &levels, allowed_hosts: &allowed, config: &config, survey: None, advisories: None };

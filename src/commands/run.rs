@@ -17,11 +17,11 @@ use acp_registry::text::{printable, quote};
 use clap::ArgGroup;
 
 use crate::commands::elsewhere::{self, OnArgs, Wanted};
-use crate::flags::candidates;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::isolation::GrantArgs;
 use crate::flags::network::RemoteArgs;
-use crate::flags::session::{PackageArgs, SessionArgs, TermsArgs, kind, open};
+use crate::flags::session::{PackageArgs, SessionArgs, TermsArgs, open};
+use crate::flags::{candidates, value};
 use crate::terminal::arguments::command_line;
 use crate::terminal::progress::events;
 use crate::terminal::signals;
@@ -46,7 +46,7 @@ pub(crate) struct Args {
     /// The kind of distribution to install
     ///
     /// The default is as in `install`. An installed agent starts in the kind that it has, unless ID@VERSION is named.
-    #[arg(long, value_name = "KIND", value_parser = kind(), conflicts_with = "url")]
+    #[arg(long, value_name = "KIND", value_parser = value::one_of(&Kind::ALL, Kind::as_str), conflicts_with = "url")]
     dist: Option<Kind>,
 
     /// Start it only if its archive or package has this digest

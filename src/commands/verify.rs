@@ -27,7 +27,6 @@ use crate::documents::Document;
 use crate::flags::global::{Global, prefix};
 use crate::flags::level::LevelArgs;
 use crate::flags::report::ReportArgs;
-use crate::flags::session::kind;
 use crate::flags::verifier::{VerifierArgs, VerifierSettings};
 use crate::flags::{candidates, value};
 use crate::formats::examination::{self, Examinee, examination};
@@ -51,7 +50,7 @@ pub(crate) struct Args {
     /// Check only this kind of distribution (repeatable)
     ///
     /// The default is every kind that this machine can run.
-    #[arg(long, value_name = "KIND", value_parser = kind())]
+    #[arg(long, value_name = "KIND", value_parser = value::one_of(&Kind::ALL, Kind::as_str))]
     dist: Vec<Kind>,
 
     /// Check one of N parts, which take about the same time

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use acp_registry::duration;
 use acp_registry::examination::{Demand, Level};
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use acp_registry::failure::Failure;
 
@@ -14,14 +14,14 @@ pub(crate) struct LevelArgs {
     ///
     /// `acp-registry rules --examination` lists the checks. They change the exit code only with --require or, in `verify`, with
     /// `require` below `[examine]` in registry.toml.
-    #[arg(long, value_name = "LEVEL")]
-    level: Option<LevelName>,
+    #[arg(long, value_name = "LEVEL", value_parser = level())]
+    level: Option<Level>,
 
     /// Fail agents that do not keep the requirements of this level
     ///
     /// Agents are then examined up to this level. In `verify`, the default is `require` below `[examine]` in registry.toml.
-    #[arg(long, value_name = "LEVEL")]
-    require: Option<LevelName>,
+    #[arg(long, value_name = "LEVEL", value_parser = level())]
+    require: Option<Level>,
 
     /// Time limit for an examination [default: 4m, more for slow agents]
     ///
@@ -31,41 +31,31 @@ pub(crate) struct LevelArgs {
     examination_timeout: Option<Duration>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LevelName {
-    /// The answer to `initialize`
-    Handshake,
-    /// The transport, of an agent at an address (`probe --url`)
-    Transport,
-    /// The protocol, without a session
-    Protocol,
-    /// Sessions, without a prompt
-    Sessions,
-    /// Prompts, with a scripted model
-    Turns,
-    /// Proposals for later versions of the protocol
-    Drafts,
+/// Parses the name of a level.
+pub(crate) fn level() -> impl TypedValueParser<Value = Level> {
+    let about = |level| match level {
+        Level::Handshake => "The answer to `initialize`",
+        Level::Transport => "The transport, of an agent at an address (`probe --url`)",
+        Level::Protocol => "The protocol, without a session",
+        Level::Sessions => "Sessions, without a prompt",
+        Level::Turns => "Prompts, with a scripted model",
+        Level::Drafts => "Proposals for later versions of the protocol",
+    };
+    let values = Level::ALL.map(|level| PossibleValue::new(level.as_str()).help(about(level)));
+    let named = |name: String| Level::ALL.into_iter().find(|level| level.as_str() == name).ok_or("is no level");
+    PossibleValuesParser::new(values).try_map(named)
 }
 
-impl LevelName {
-    /// The level, of an agent at an address or of one that a command starts.
-    ///
-    /// # Errors
-    /// Returns [`Failure`] for a level that only agents at an address have.
-    pub(crate) fn level(self, is_remote: bool) -> Result<Level, Failure> {
-        Ok(match self {
-            Self::Handshake => Level::Handshake,
-            Self::Transport if !is_remote => {
-                let failure = Failure::usage("only an agent at an address has the level `transport`");
-                return Err(failure.help("name the address with `acp-registry probe --url`, or another level"));
-            }
-            Self::Transport => Level::Transport,
-            Self::Protocol => Level::Protocol,
-            Self::Sessions => Level::Sessions,
-            Self::Turns => Level::Turns,
-            Self::Drafts => Level::Drafts,
-        })
+/// The level, of an agent at an address or of one that a command starts.
+///
+/// # Errors
+/// Returns [`Failure`] for a level that only agents at an address have.
+pub(crate) fn check(level: Level, is_remote: bool) -> Result<Level, Failure> {
+    if level == Level::Transport && !is_remote {
+        let failure = Failure::usage("only an agent at an address has the level `transport`");
+        return Err(failure.help("name the address with `acp-registry probe --url`, or another level"));
     }
+    Ok(level)
 }
 
 impl LevelArgs {
@@ -82,28 +72,13 @@ impl LevelArgs {
         is_remote: bool,
     ) -> Result<Demand, Failure> {
         let (level, timeout) = configured;
-        let named = |name: Option<LevelName>| name.map(|name| name.level(is_remote)).transpose();
-        let require = named(self.require)?.or(level);
+        let checked = |level: Option<Level>| level.map(|level| check(level, is_remote)).transpose();
+        let require = checked(self.require)?.or(level);
         let timeout = self.examination_timeout.or(timeout);
-        let demand = Demand::new(named(self.level)?, require).with_timeout(timeout);
+        let demand = Demand::new(checked(self.level)?, require).with_timeout(timeout);
         if demand.is_any() && is_quiet {
             return Err(Failure::usage("with --no-probe, nothing is examined beyond the level `handshake`"));
         }
         Ok(demand)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_level_has_its_name() {
-        let names: Vec<String> = LevelName::value_variants()
-            .iter()
-            .filter_map(|name| Some(name.to_possible_value()?.get_name().into()))
-            .collect();
-        assert_eq!(names, Level::ALL.map(Level::as_str));
-        assert!(LevelName::value_variants().iter().map(|name| name.level(true).unwrap()).eq(Level::ALL));
     }
 }

@@ -9,13 +9,11 @@ use acp_registry::host::fs::PathError;
 use acp_registry::host::process::hide_from_agents;
 use acp_registry::index::minisign::{PublicKey, WrongKey};
 use acp_registry::index::{self, Index, IndexLocation};
-use acp_registry::install::Kind;
 use acp_registry::manifest::{AgentId, Platform};
 use acp_registry::provenance::Require;
 use acp_registry::session::{self, AgentSpec, Session, Terms};
 use acp_registry::store::Store;
 use acp_registry::text::quote;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use etcetera::BaseStrategy as _;
 
 use crate::flags::global::Global;
@@ -154,11 +152,6 @@ fn address_flags(index: Option<IndexLocation>) -> Result<Vec<String>, Failure> {
     }
 }
 
-/// Parses a kind of distribution.
-pub(crate) fn kind() -> impl TypedValueParser<Value = Kind> {
-    PossibleValuesParser::new(Kind::ALL.map(Kind::as_str)).try_map(|name| Kind::named(&name).ok_or("is not a kind"))
-}
-
 /// Flags about what must be proven of the bytes that are installed.
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub(crate) struct TermsArgs {
@@ -166,7 +159,7 @@ pub(crate) struct TermsArgs {
     ///
     /// `digest`: a digest was stated, and the bytes have it. `attested`: a workflow of the repository that the manifest names
     /// has built them; its publisher is remembered, and later versions must be by the same one.
-    #[arg(long, value_name = "PROOF", value_parser = require(), default_value = "none", hide_default_value = true)]
+    #[arg(long, value_name = "PROOF", value_parser = value::one_of(&Require::ALL, Require::as_str), default_value = "none", hide_default_value = true)]
     pub(crate) require: Require,
 
     /// Agree to a new publisher, to a weaker proof, or to none
@@ -186,11 +179,6 @@ impl TermsArgs {
     pub(crate) fn terms(self) -> Terms {
         Terms::new(self.require, self.accept_publisher)
     }
-}
-
-fn require() -> impl TypedValueParser<Value = Require> {
-    PossibleValuesParser::new(Require::ALL.map(Require::as_str))
-        .try_map(|name| Require::ALL.into_iter().find(|one| one.as_str() == name).ok_or("is not a proof"))
 }
 
 /// Flags about package managers.

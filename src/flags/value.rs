@@ -7,6 +7,7 @@ use acp_registry::manifest::{NpmSpec, Platform, PypiSpec, env_name};
 use acp_registry::propose::Slug;
 use acp_registry::scaffold::GithubSpec;
 use acp_registry::verify::ShardFile;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap_complete::ArgValueCandidates;
 
 /// Formats an error with the expected form, which clap shows as a tip.
@@ -69,4 +70,13 @@ pub(crate) fn number(range: RangeInclusive<u16>) -> impl Fn(&str) -> Result<u16,
         let number = text.parse().ok().filter(|number| range.contains(number));
         number.ok_or_else(|| format!("write a whole number from {} to {}", range.start(), range.end()))
     }
+}
+
+/// Parses one of these values by its name.
+pub(crate) fn one_of<T: Copy + Send + Sync + 'static>(
+    all: &'static [T],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let named = move |text: String| all.iter().copied().find(|one| name(*one) == text).ok_or("is none of them");
+    PossibleValuesParser::new(all.iter().map(|one| name(*one))).try_map(named)
 }

@@ -10,7 +10,7 @@ use acp_registry::advisories::Advisories;
 use acp_registry::bump::{BumpRequest, BumpRun, Bumped, Bumper, ChannelOutcome, Compared, Passed, updated_manifests};
 use acp_registry::closures::ClosureChange;
 use acp_registry::duration;
-use acp_registry::examination::{Demand, VerdictCounts};
+use acp_registry::examination::{Demand, Level, VerdictCounts};
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::http::{AllowedHosts, Client};
 use acp_registry::manifest::{Channel, Manifest};
@@ -27,12 +27,14 @@ use time::OffsetDateTime;
 use self::text::BumpReport;
 use crate::commands::verifier;
 use crate::flags::global::{Global, configured_levels};
-use crate::flags::level::LevelName;
 use crate::flags::verifier::{VerifierArgs, VerifierSettings};
-use crate::flags::{candidates, network, value};
+use crate::flags::{candidates, level, network, value};
 use crate::terminal::progress::Count;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
+
+/// The values of `--channel`.
+const CHANNELS: [Channel; 2] = [Channel::Stable, Channel::Preview];
 
 /// Environment variables that may hold a GitHub token.
 const TOKENS: [&str; 4] = ["GITHUB_TOKEN", "GH_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_ENTERPRISE_TOKEN"];
@@ -55,8 +57,8 @@ pub(crate) struct Args {
     /// Look at this channel only (repeatable)
     ///
     /// The default is both.
-    #[arg(long, value_name = "CHANNEL")]
-    channel: Vec<ChannelName>,
+    #[arg(long, value_name = "CHANNEL", value_parser = value::one_of(&CHANNELS, Channel::as_str))]
+    channel: Vec<Channel>,
 
     /// Skip versions younger than this, such as 3d or 12h
     #[arg(long, value_name = "DURATION", default_value = "0", value_parser = duration::parse)]
@@ -71,8 +73,8 @@ pub(crate) struct Args {
     /// With --verify, examine the versions before and after up to this level
     ///
     /// An update that fails a check that the version before passed is not straightforward.
-    #[arg(long, value_name = "LEVEL", requires = "verify")]
-    level: Option<LevelName>,
+    #[arg(long, value_name = "LEVEL", value_parser = level::level(), requires = "verify")]
+    level: Option<Level>,
 
     /// Record in this file since when updates of agents have failed
     #[arg(long, value_name = "FILE")]
@@ -140,25 +142,15 @@ enum BumpFormat {
     Markdown,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ChannelName {
-    Stable,
-    Preview,
-}
-
 impl Args {
     pub(crate) fn is_json(&self) -> bool {
         self.json || self.format == BumpFormat::Json
     }
 
     fn request(&self) -> BumpRequest {
-        let channel = |name: &ChannelName| match name {
-            ChannelName::Stable => Channel::Stable,
-            ChannelName::Preview => Channel::Preview,
-        };
         BumpRequest {
             ids: self.ids.clone(),
-            channels: self.channel.iter().map(channel).collect(),
+            channels: self.channel.clone(),
             state: self.state.clone(),
             quarantine_after: self.quarantine_after,
             apply: self.apply,
@@ -212,7 +204,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         Vec::new()
     };
     if args.verify {
-        let level = args.level.map(|name| name.level(false)).transpose()?;
+        let level = args.level.map(|level| level::check(level, false)).transpose()?;
         let demand = Demand::new(level, None).with_recipes(config.examine.recipes.clone());
         let use_cache = !args.no_cache;
         let settings =
