@@ -174,13 +174,10 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         if let Some(lock) = lock {
             lock.remove();
         }
-        let (edit, copy) = changed?;
-        let change = SettingsChange { edit: &edit, copy: copy.as_deref(), is_dry_run: args.edit.dry_run, action };
-        if args.format.is_json() {
-            ui.result(&document(args, &answer, &settings, Some(&change)))?;
-        } else {
-            ui.result(&change.text(args))?;
-        }
+        let changed = changed?;
+        let is_json = args.format.is_json();
+        let document = || document(args, &answer, &settings, Some(&changed));
+        ui.result(&if is_json { document() } else { change_text(args, &changed) })?;
     } else if args.format.is_json() {
         ui.result(&document(args, &answer, &settings, None))?;
     } else {
@@ -376,39 +373,31 @@ fn path(args: &Args) -> Option<PathBuf> {
     args.edit.file.clone().or_else(|| args.client.place(&variable).map(|(_, path)| path))
 }
 
-/// A change of an editor's file, as it is reported.
-struct SettingsChange<'a> {
-    edit: &'a SettingsEdit,
-    copy: Option<&'a Path>,
-    is_dry_run: bool,
-    action: SettingsAction,
-}
+/// A change of an editor's file, and the path of the copy of what it was.
+type SettingsChange = (SettingsEdit, Option<PathBuf>);
 
-impl SettingsChange<'_> {
-    /// For a dry run, the difference; else what was done.
-    fn text(&self, args: &Args) -> String {
-        let (id, path) = (printable(&args.agent.id), self.edit.path.display().to_string());
-        let path = printable(&path);
-        if !self.edit.is_change() {
-            let has = if self.action == SettingsAction::Write { "has these settings" } else { "has no settings" };
-            return format!("{path} {has} of {id}; nothing was changed\n");
-        }
-        if self.is_dry_run {
-            let before = self.edit.before.as_deref().unwrap_or_default();
-            let diff = similar::TextDiff::from_lines(before, &self.edit.after);
-            let lines = diff.unified_diff().header(&path, &path).to_string();
-            return lines.lines().map(|line| format!("{}\n", printable(line))).collect();
-        }
-        let done = match self.action {
-            SettingsAction::Write if self.edit.had_settings => "changed in",
-            SettingsAction::Write => "added to",
-            SettingsAction::Remove => "removed from",
-        };
-        let copy = self
-            .copy
-            .map_or_else(String::new, |copy| format!("what it was is in {}\n", printable(&copy.display().to_string())));
-        format!("{id} was {done} {path}\n{copy}")
+/// For a dry run, the difference; else what was done.
+fn change_text(args: &Args, (edit, copy): &SettingsChange) -> String {
+    let (id, path) = (printable(&args.agent.id), edit.path.display().to_string());
+    let path = printable(&path);
+    if !edit.is_change() {
+        let has = if args.edit.remove { "has no settings" } else { "has these settings" };
+        return format!("{path} {has} of {id}; nothing was changed\n");
     }
+    if args.edit.dry_run {
+        let before = edit.before.as_deref().unwrap_or_default();
+        let diff = similar::TextDiff::from_lines(before, &edit.after);
+        let lines = diff.unified_diff().header(&path, &path).to_string();
+        return lines.lines().map(|line| format!("{}\n", printable(line))).collect();
+    }
+    let done = match (args.edit.remove, edit.had_settings) {
+        (true, _) => "removed from",
+        (false, true) => "changed in",
+        (false, false) => "added to",
+    };
+    let copy = copy.as_ref();
+    let copy = copy.map(|copy| format!("what it was is in {}\n", printable(&copy.display().to_string())));
+    format!("{id} was {done} {path}\n{}", copy.unwrap_or_default())
 }
 
 /// The notes to print with the settings.
@@ -457,7 +446,7 @@ fn notes(args: &Args, answer: &SettingsText) -> Vec<String> {
     notes
 }
 
-fn document(args: &Args, answer: &SettingsText, settings: &str, change: Option<&SettingsChange<'_>>) -> String {
+fn document(args: &Args, answer: &SettingsText, settings: &str, change: Option<&SettingsChange>) -> String {
     let AgentCommand { name, program, args: arguments, env, .. } = &answer.launch;
     let mut members = json!({
         "client": args.client.id,
@@ -481,12 +470,12 @@ fn document(args: &Args, answer: &SettingsText, settings: &str, change: Option<&
         "env": env.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect::<Map<String, Value>>(),
         "index": answer.index,
     });
-    if let Some(change) = change {
+    if let Some((edit, copy)) = change {
         members["edit"] = json!({
-            "path": change.edit.path.display().to_string(),
-            "changed": change.edit.is_change(),
-            "dry_run": change.is_dry_run,
-            "backup": change.copy.map(|copy| copy.display().to_string()),
+            "path": edit.path.display().to_string(),
+            "changed": edit.is_change(),
+            "dry_run": args.edit.dry_run,
+            "backup": copy.as_ref().map(|copy| copy.display().to_string()),
         });
     }
     Document::new("config", members).to_text()

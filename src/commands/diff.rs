@@ -12,6 +12,7 @@ use acp_registry::text::{code_span, plural, printable, prose, shown};
 use acp_registry::versions::HeldVersion;
 use clap::ValueEnum;
 use serde::Serialize;
+use serde_json::{Value, json};
 use url::Url;
 
 use crate::documents::Document;
@@ -184,11 +185,11 @@ pub(crate) fn diff<'a>(changes: &'a Changes, notes: &'a [String]) -> Document<'s
         updated: changes.updated.iter().map(updated).collect(),
         recalled: changes.recalled.iter().map(recalled).collect(),
         notes,
-        summary: DiffCounts {
-            added: changes.added.len(),
-            removed: changes.removed.len(),
-            updated: changes.updated.len(),
-        },
+        summary: json!({
+            "added": changes.added.len(),
+            "removed": changes.removed.len(),
+            "updated": changes.updated.len(),
+        }),
     };
     Document::new("diff", members)
 }
@@ -202,7 +203,7 @@ pub(crate) struct DiffDocument<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     recalled: Vec<RecalledRow<'a>>,
     notes: &'a [String],
-    summary: DiffCounts,
+    summary: Value,
 }
 
 /// An added or removed agent.
@@ -238,14 +239,6 @@ struct RecalledRow<'a> {
     versions: &'a str,
     level: &'a str,
     reason: String,
-}
-
-/// How many agents were added, removed and changed.
-#[derive(Debug, Serialize)]
-struct DiffCounts {
-    added: usize,
-    removed: usize,
-    updated: usize,
 }
 
 /// A line for each change, then the summary.

@@ -183,7 +183,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         (Format::Junit, _) => junit::by_agent(&examinees()),
         (Format::Sarif, _) => examination::sarif(&examinees()),
         (Format::Github, _) => examination::github(&examinees()),
-        (Format::Human | Format::Markdown, Some(nothing)) => nothing_to_verify(nothing),
+        (Format::Human | Format::Markdown, Some(nothing)) => format!("no agents to verify: {}\n", why(nothing)),
         (Format::Markdown, None) => verify_markdown(&rows, duration),
         (Format::Human, None) => verify(&rows, duration, look),
     })?;
@@ -318,7 +318,8 @@ pub(crate) fn verify(rows: &[Row], duration: Duration, look: Look) -> String {
 
 /// Returns the JSON document.
 pub(crate) fn verify_document(rows: &[Row], duration: Duration) -> Document<'static, VerifyDocument> {
-    let summary = VerifyCounts { rows: RowCounts::of(rows), duration_seconds: duration.as_secs_f64() };
+    let mut summary = json!(RowCounts::of(rows));
+    summary["duration_seconds"] = json!(duration.as_secs_f64());
     Document::new("verify", VerifyDocument { results: rows.iter().map(Row::to_json).collect(), summary })
 }
 
@@ -327,20 +328,7 @@ pub(crate) fn verify_document(rows: &[Row], duration: Duration) -> Document<'sta
 pub(crate) struct VerifyDocument {
     /// One row per distribution, in the form of a snapshot.
     results: Vec<Value>,
-    summary: VerifyCounts,
-}
-
-/// How many rows have each verdict, and how long the run took.
-#[derive(Debug, Serialize)]
-struct VerifyCounts {
-    #[serde(flatten)]
-    rows: RowCounts,
-    duration_seconds: f64,
-}
-
-/// Says why there was nothing to verify.
-pub(crate) fn nothing_to_verify(nothing: &Nothing) -> String {
-    format!("no agents to verify: {}\n", why(nothing))
+    summary: Value,
 }
 
 /// Why there are no agents to process.
@@ -485,12 +473,8 @@ fn name(row: &Row) -> String {
     format!("{} {} ({})", row.id, row.version, row.distribution())
 }
 
-fn heading(row: &Row) -> String {
-    format!("{}: {}\n", found(row.verdict().as_str(), row.examination()), cut(&name(row)))
-}
-
 fn state(row: &Row, look: Look) -> String {
-    let mut out = heading(row);
+    let mut out = format!("{}: {}\n", found(row.verdict().as_str(), row.examination()), cut(&name(row)));
     if let (Some(reason), Some(message)) = (row.reason(), row.explanation()) {
         let _ = write!(out, "  reason    {reason}\n            {}\n", printable(&message));
     }

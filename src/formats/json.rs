@@ -3,6 +3,7 @@
 use acp_registry::check::CheckOutcome;
 use acp_registry::finding::{Finding, Level};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::documents::Document;
 use crate::formats::Report;
@@ -14,13 +15,13 @@ pub(crate) fn render(report: &Report<'_>) -> String {
         findings: checked.findings.iter().map(FindingDocument::of).collect(),
         agents: agents.collect(),
         notes: &checked.notes,
-        summary: ValidateSummary {
-            agents: checked.agents.len(),
-            errors: checked.count(Level::Error),
-            warnings: checked.count(Level::Warning),
-            skipped: checked.count_agents(CheckOutcome::Skipped),
-            duration_seconds: report.duration.as_secs_f64(),
-        },
+        summary: json!({
+            "agents": checked.agents.len(),
+            "errors": checked.count(Level::Error),
+            "warnings": checked.count(Level::Warning),
+            "skipped": checked.count_agents(CheckOutcome::Skipped),
+            "duration_seconds": report.duration.as_secs_f64(),
+        }),
     };
     Document::new("validate", members).failed(report.failure.clone()).to_text()
 }
@@ -31,22 +32,13 @@ struct ValidateDocument<'a> {
     findings: Vec<FindingDocument<'a>>,
     agents: Vec<CheckedAgent<'a>>,
     notes: &'a [String],
-    summary: ValidateSummary,
+    summary: Value,
 }
 
 #[derive(Debug, Serialize)]
 struct CheckedAgent<'a> {
     id: &'a str,
     status: &'static str,
-}
-
-#[derive(Debug, Serialize)]
-struct ValidateSummary {
-    agents: usize,
-    errors: usize,
-    warnings: usize,
-    skipped: usize,
-    duration_seconds: f64,
 }
 
 /// A finding, as all commands write it.
