@@ -25,8 +25,8 @@ use crate::documents::Document;
 use crate::flags::global::{FormatArgs, Global, configured_levels};
 use crate::flags::network::settings;
 use crate::flags::session::signer;
-use crate::formats::Report;
 use crate::formats::json::FindingDocument;
+use crate::formats::{Report, human};
 use crate::terminal::layout::Look;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
@@ -259,7 +259,8 @@ impl Job<'_> {
         failure: Option<Failure>,
     ) -> String {
         let ids = |is: fn(AgentOutcome) -> bool| built.iter().flat_map(|built| built.with(is)).collect::<Vec<&str>>();
-        let (kept, left_out) = (ids(is_kept), ids(is_left_out));
+        let kept = ids(|outcome| outcome == AgentOutcome::Kept);
+        let left_out = ids(|outcome| matches!(outcome, AgentOutcome::LeftOut(_)));
         let agents = built.iter().flat_map(|built| &built.agents);
         let files = built.map(|built| built.tree.files()).unwrap_or_default().into_iter();
         let missing = built.iter().flat_map(|built| &built.missing);
@@ -342,7 +343,8 @@ pub(crate) fn build_errors(registry: &Registry, checked: &Checked, look: Look) -
     }
     let errors = Checked { findings, agents: checked.agents.clone(), notes: Vec::new() };
     let text = |file: &str| registry.text(file);
-    Some(Report { checked: &errors, duration: Duration::ZERO, text: &text, prefix: "", look, failure: None }.findings())
+    let duration = Duration::ZERO;
+    Some(human::findings(&Report { checked: &errors, duration, text: &text, prefix: "", look, failure: None }))
 }
 
 /// Lists the agents that are not published as their folders describe them. `previous` is the path or URL of the
@@ -389,14 +391,6 @@ fn why_kept(id: &str, registry: &Registry) -> &'static str {
     } else {
         "its folder has another name now"
     }
-}
-
-fn is_kept(outcome: AgentOutcome) -> bool {
-    outcome == AgentOutcome::Kept
-}
-
-fn is_left_out(outcome: AgentOutcome) -> bool {
-    matches!(outcome, AgentOutcome::LeftOut(_))
 }
 
 fn kind_and_file(difference: &Difference) -> (&'static str, &str) {

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use crate::commands::{elsewhere, leftovers};
 use crate::documents::Document;
 use crate::flags::global::{FormatArgs, Global};
-use crate::flags::session::{PackageArgs, SessionArgs, open};
+use crate::flags::session::{PackageArgs, SessionArgs, flags, open};
 use crate::flags::{candidates, value};
 use crate::terminal::layout::{Look, cut, stderr};
 use crate::terminal::progress::events;
@@ -82,8 +82,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 fn run_elsewhere(machine: &Machine, args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let ids = args.agents.iter().map(ToString::to_string);
     let timeout = args.timeout.iter().flat_map(|limit| ["--timeout".to_owned(), format!("{}s", limit.as_secs_f64())]);
-    let flags = [("--fix", args.fix), ("--json", args.format.is_json())];
-    let flags = flags.into_iter().filter(|(_, is_given)| *is_given).map(|(flag, _)| flag.to_owned());
+    let flags = flags([("--fix", args.fix), ("--json", args.format.is_json())]);
     let words = flags.chain(timeout).chain(["--".to_owned()]).chain(ids).collect();
     let (checks, found) = elsewhere::ask(machine, "doctor", words, &args.place, global, false)?;
     let is_bad = checks.iter().any(|check| check.status == CheckStatus::Error);

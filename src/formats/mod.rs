@@ -90,11 +90,6 @@ impl Report<'_> {
             Format::Markdown => markdown::render(self),
         }
     }
-
-    /// Renders the findings for people, without the summary line.
-    pub(crate) fn findings(&self) -> String {
-        human::findings(self)
-    }
 }
 
 /// The largest group whose findings are all shown.
