@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use acp_registry_plan::json::{self, List, Object};
+use acp_registry_plan::json::{self, Object};
 
 /// What a publisher states, unchanged and untrusted. Long texts are cut.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -136,8 +136,7 @@ fn named(part: AboutField<'_>, key: &str) -> Option<String> {
 }
 
 fn items(part: AboutField<'_>) -> Vec<&RawValue> {
-    let list: Option<List<'_, MOST>> = part.and_then(|part| serde_json::from_str(part.get()).ok());
-    list.unwrap_or_default().items
+    super::list::<MOST>(part).unwrap_or_default().items
 }
 
 fn text(part: AboutField<'_>) -> Option<String> {

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use acp_registry_http::Client;
 use acp_registry_plan::digest::Sha256;
-use acp_registry_plan::json::{self, List};
+use acp_registry_plan::json;
 use serde_json::value::RawValue;
 use url::Url;
 
 use super::github::Github;
 use super::npm::Registry;
 use super::pypi::{PackageIndex, Wheel, normalized};
-use super::{SourceError, segment};
+use super::{SourceError, address, segment};
 
 /// Maximum number of attestations of one artifact; the first are read.
 const ATTESTATIONS: usize = 64;
@@ -50,8 +50,8 @@ impl Registry {
         let base = self.base(name);
         // The slash after a scope is part of the name.
         let name = name.split('/').map(segment).collect::<Vec<_>>().join("%2F");
-        let url = Url::parse(&format!("{base}-/npm/v1/attestations/{name}@{}", segment(version)))
-            .map_err(|error| SourceError::malformed(base, EXPECTED, error))?;
+        let url = format!("{base}-/npm/v1/attestations/{name}@{}", segment(version));
+        let url = address(&url, base, EXPECTED)?;
         ask(client, &url, "application/json", Attestations::parse).await
     }
 }
@@ -69,15 +69,14 @@ impl PackageIndex {
         (name, version): (&str, &str),
         wheel: &Wheel,
     ) -> Result<Option<Arc<Attestations>>, SourceError> {
-        let malformed = |error| SourceError::malformed(&self.base, EXPECTED, error);
-        let page = self.page(name).map_err(malformed)?;
+        let page = self.page(name)?;
         let named = wheel.attestations.as_ref().and_then(|address| page.join(address).ok());
         let url = match (named.filter(|url| url.origin() == page.origin()), self.base.as_str().strip_suffix("simple/"))
         {
             (Some(url), _) => url,
             (None, Some(root)) => {
                 let [name, version, file] = [&*normalized(name), version, &wheel.file].map(segment);
-                Url::parse(&format!("{root}integrity/{name}/{version}/{file}/provenance")).map_err(malformed)?
+                address(&format!("{root}integrity/{name}/{version}/{file}/provenance"), &self.base, EXPECTED)?
             }
             (None, None) => return Ok(None),
         };
@@ -97,8 +96,7 @@ impl Github {
         sha256: Sha256,
     ) -> Result<Option<Arc<Attestations>>, SourceError> {
         let path = format!("repos/{}/{}/attestations/sha256:{sha256}", segment(owner), segment(repository));
-        let url = Url::parse(&format!("{}{path}?per_page={ATTESTATIONS}", self.api))
-            .map_err(|error| SourceError::malformed(&self.api, EXPECTED, error))?;
+        let url = address(&format!("{}{path}?per_page={ATTESTATIONS}", self.api), &self.api, EXPECTED)?;
         ask(client, &url, "application/vnd.github+json", Attestations::parse).await
     }
 }
@@ -121,8 +119,7 @@ impl Attestations {
     /// Returns what is missing.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let [list] = json::members(bytes, ["attestations"]).map_err(|error| error.to_string())?;
-        let list: Option<List<'_, ATTESTATIONS>> = list.and_then(|list| serde_json::from_str(list.get()).ok());
-        let list = list.ok_or("there is no array `attestations`")?;
+        let list = super::list::<ATTESTATIONS>(list).ok_or("there is no array `attestations`")?;
         let mut found = Self { unread: usize::from(list.is_longer), ..Self::default() };
         for one in &list.items {
             let [bundle] = json::read_members(Some(one), ["bundle"]);
@@ -139,15 +136,12 @@ impl Attestations {
     /// # Errors
     /// Returns what is missing.
     pub fn parse_python(bytes: &[u8]) -> Result<Self, String> {
-        type Parts<'a> = List<'a, ATTESTATIONS>;
         let [list] = json::members(bytes, ["attestation_bundles"]).map_err(|error| error.to_string())?;
-        let list: Option<Parts<'_>> = list.and_then(|list| serde_json::from_str(list.get()).ok());
-        let list = list.ok_or("there is no array `attestation_bundles`")?;
+        let list = super::list::<ATTESTATIONS>(list).ok_or("there is no array `attestation_bundles`")?;
         let mut found = Self { unread: usize::from(list.is_longer), ..Self::default() };
         for by_publisher in &list.items {
             let [attestations] = json::read_members(Some(by_publisher), ["attestations"]);
-            let attestations: Option<Parts<'_>> = attestations.and_then(|list| serde_json::from_str(list.get()).ok());
-            let Some(attestations) = attestations else { continue };
+            let Some(attestations) = super::list::<ATTESTATIONS>(attestations) else { continue };
             found.unread += usize::from(attestations.is_longer);
             for one in &attestations.items {
                 match bundle(one).filter(|text| text.len() <= BUNDLE_LIMIT && found.bundles.len() < ATTESTATIONS) {

@@ -14,7 +14,7 @@ use time::format_description::well_known::Rfc3339;
 use url::Url;
 
 use super::about::license_url;
-use super::{PublisherFacts, SourceError, segment, word};
+use super::{PublisherFacts, SourceError, address, segment, word};
 
 /// URL of the public GitHub's API.
 const DEFAULT_API: &str = "https://api.github.com/";
@@ -200,8 +200,7 @@ impl Github {
     pub async fn release(&self, client: &Client, id: &ReleaseId) -> Result<Option<Arc<Release>>, SourceError> {
         let tag = id.tag.split('/').map(segment).collect::<Vec<_>>().join("%2F");
         let path = format!("repos/{}/{}/releases/tags/{tag}", segment(&id.owner), segment(&id.repository));
-        let url = Url::parse(&format!("{}{path}", self.api))
-            .map_err(|error| SourceError::malformed(&self.api, EXPECTED, error))?;
+        let url = address(&format!("{}{path}", self.api), &self.api, EXPECTED)?;
         super::ask(client, &url, ACCEPT, ANSWER_LIMIT, EXPECTED, |document| Release::parse(&document.body)).await
     }
 
@@ -212,7 +211,7 @@ impl Github {
     pub async fn about(&self, client: &Client, owner: &str, name: &str) -> Result<Option<PublisherFacts>, SourceError> {
         let url = |path: &str| {
             let url = format!("{}repos/{}/{}{path}", self.api, segment(owner), segment(name));
-            Url::parse(&url).map_err(|error| SourceError::malformed(&self.api, EXPECTED_REPOSITORY, error))
+            address(&url, &self.api, EXPECTED_REPOSITORY)
         };
         let raw = |document: &FetchedDocument| {
             serde_json::from_slice::<&RawValue>(&document.body)
@@ -247,7 +246,7 @@ impl Github {
         for page in 1..=PAGES {
             let query = format!("per_page={PER_PAGE}&page={page}");
             let url = format!("{}repos/{}/{}/releases?{query}", self.api, segment(owner), segment(repository));
-            let url = Url::parse(&url).map_err(|error| SourceError::malformed(&self.api, EXPECTED_LIST, error))?;
+            let url = address(&url, &self.api, EXPECTED_LIST)?;
             let list =
                 super::ask(client, &url, ACCEPT, LIST_LIMIT, EXPECTED_LIST, |document| list(&document.body)).await?;
             let Some(list) = list else { return Ok(None) };
@@ -273,8 +272,7 @@ impl Release {
     fn read(release: &RawValue) -> Result<Self, String> {
         let [tag, draft, prerelease, published, assets] =
             json::read_members(Some(release), ["tag_name", "draft", "prerelease", "published_at", "assets"]);
-        let assets: Option<List<'_, ASSETS>> = assets.and_then(|list| serde_json::from_str(list.get()).ok());
-        let assets = assets.ok_or("there is no array `assets`")?;
+        let assets = super::list::<ASSETS>(assets).ok_or("there is no array `assets`")?;
         Ok(Self {
             tag: name(tag).unwrap_or_default(),
             is_draft: json::flag(draft).unwrap_or_default(),

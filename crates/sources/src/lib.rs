@@ -25,7 +25,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use acp_registry_http::{Client, FetchError, FetchedDocument, shown};
-use acp_registry_plan::json;
+use acp_registry_plan::json::{self, List};
 use serde_json::value::RawValue;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -84,6 +84,16 @@ async fn ask<T: Any + Send + Sync>(
 ) -> Result<Option<Arc<T>>, SourceError> {
     let answer = client.understand(url, accept, limit, read).await?.transpose();
     answer.map_err(|message| SourceError::malformed(url, expected, message))
+}
+
+/// An address below `base`, which an error names.
+fn address(text: &str, base: &Url, expected: &'static str) -> Result<Url, SourceError> {
+    Url::parse(text).map_err(|error| SourceError::malformed(base, expected, error))
+}
+
+/// A part as a list; `None` if the part is missing or has another type.
+fn list<const MOST: usize>(part: Option<&RawValue>) -> Option<List<'_, MOST>> {
+    serde_json::from_str(part?.get()).ok()
 }
 
 /// A short text, such as a name or a URL.

@@ -1,5 +1,6 @@
 //! An npm registry.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use serde_json::value::RawValue;
 use time::OffsetDateTime;
 use url::Url;
 
-use super::{PublisherFacts, SourceError, segment, sentence, word};
+use super::{PublisherFacts, SourceError, address, segment, sentence, word};
 
 /// Prefers the abbreviated form, which omits what installers do not need. Old mirrors provide only the full form.
 const ACCEPT: &str = "application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8, */*; q=0.1";
@@ -97,9 +98,7 @@ impl Registry {
     /// # Errors
     /// Returns [`SourceError`] if the request fails or the response is not valid.
     pub async fn packument(&self, client: &Client, name: &str) -> Result<Option<Arc<Packument>>, SourceError> {
-        let url = self.url(name)?;
-        super::ask(client, &url, ACCEPT, ANSWER_LIMIT, EXPECTED, |document| Packument::parse(&document.body, name))
-            .await
+        self.ask(client, name, ACCEPT, Packument::parse).await
     }
 
     /// Fetches the full form, which includes the time of each version and may be many times larger.
@@ -107,9 +106,7 @@ impl Registry {
     /// # Errors
     /// Returns the same errors as [`Self::packument`].
     pub async fn packument_in_full(&self, client: &Client, name: &str) -> Result<Option<Arc<Packument>>, SourceError> {
-        let url = self.url(name)?;
-        super::ask(client, &url, ACCEPT_FULL, ANSWER_LIMIT, EXPECTED, |document| Packument::parse(&document.body, name))
-            .await
+        self.ask(client, name, ACCEPT_FULL, Packument::parse).await
     }
 
     /// Fetches the full form with the publisher's descriptions.
@@ -117,9 +114,7 @@ impl Registry {
     /// # Errors
     /// Returns the same errors as [`Self::packument`].
     pub async fn described(&self, client: &Client, name: &str) -> Result<Option<Arc<Described>>, SourceError> {
-        let url = self.url(name)?;
-        super::ask(client, &url, ACCEPT_FULL, ANSWER_LIMIT, EXPECTED, |document| Described::parse(&document.body, name))
-            .await
+        self.ask(client, name, ACCEPT_FULL, Described::parse).await
     }
 
     /// Where registries have the archive of a version by convention; `None` where that is no address.
@@ -129,11 +124,18 @@ impl Registry {
         Url::parse(&format!("{}{path}/-/{last}-{}.tgz", self.base(name), segment(version))).ok()
     }
 
-    fn url(&self, name: &str) -> Result<Url, SourceError> {
+    async fn ask<T: Any + Send + Sync>(
+        &self,
+        client: &Client,
+        name: &str,
+        accept: &str,
+        parse: fn(&[u8], &str) -> Result<T, String>,
+    ) -> Result<Option<Arc<T>>, SourceError> {
         let base = self.base(name);
         // The slash after a scope is part of the name.
         let path = name.split('/').map(segment).collect::<Vec<_>>().join("%2F");
-        Url::parse(&format!("{base}{path}")).map_err(|error| SourceError::malformed(base, EXPECTED, error))
+        let url = address(&format!("{base}{path}"), base, EXPECTED)?;
+        super::ask(client, &url, accept, ANSWER_LIMIT, EXPECTED, |document| parse(&document.body, name)).await
     }
 }
 

@@ -1,6 +1,6 @@
 //! A Python package index: the simple API, as JSON (PEP 691) and as HTML (PEP 503).
 
-use super::{LONGEST, PublisherFacts, SourceError, segment, sentence, word};
+use super::{LONGEST, PublisherFacts, SourceError, address, segment, sentence, word};
 use acp_registry_http::Client;
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::json::{self, List, Object};
@@ -78,7 +78,7 @@ impl PackageIndex {
     /// # Errors
     /// Returns [`SourceError`] if the request fails or the response is not valid.
     pub async fn project(&self, client: &Client, name: &str) -> Result<Option<Arc<Project>>, SourceError> {
-        let url = self.page(name).map_err(|error| SourceError::malformed(&self.base, EXPECTED, error))?;
+        let url = self.page(name)?;
         super::ask(client, &url, ACCEPT, ANSWER_LIMIT, EXPECTED, |document| {
             let is_json = document.media_type.ends_with("json");
             if is_json { Project::from_json(&document.body) } else { Project::from_html(&document.body) }
@@ -87,8 +87,8 @@ impl PackageIndex {
     }
 
     /// The address of the list of a project's files.
-    pub(super) fn page(&self, name: &str) -> Result<Url, url::ParseError> {
-        Url::parse(&format!("{}{}/", self.base, segment(&normalized(name))))
+    pub(super) fn page(&self, name: &str) -> Result<Url, SourceError> {
+        address(&format!("{}{}/", self.base, segment(&normalized(name))), &self.base, EXPECTED)
     }
 
     /// Fetches the publisher's description of a version. There is no standard API for it: indexes at `simple/` have an
@@ -101,8 +101,7 @@ impl PackageIndex {
         let name = segment(&normalized(name));
         // Some mirrors provide only the newest version.
         for path in [format!("{name}/{}", segment(version)), name] {
-            let url = Url::parse(&format!("{root}pypi/{path}/json"))
-                .map_err(|error| SourceError::malformed(&self.base, EXPECTED, error))?;
+            let url = address(&format!("{root}pypi/{path}/json"), &self.base, EXPECTED)?;
             let about = super::ask(client, &url, "application/json", ANSWER_LIMIT, EXPECTED, |document| {
                 // A mirror may serve something else at this URL.
                 let [info] = json::members(&document.body, ["info"]).unwrap_or_default();
