@@ -17,7 +17,7 @@ use acp_registry::registry::Registry;
 use acp_registry::text::{plural, printable};
 use acp_registry::timestamp::Timestamp;
 use acp_registry::tree::{
-    AgentOutcome, BuildError, Built, BuiltAgent, Difference, LeftOutReason, PublishedTree, SignedTree, TreeOutput,
+    AgentOutcome, BuildError, Built, Difference, LeftOutReason, PublishedTree, SignedTree, TreeOutput,
 };
 use serde_json::{Value, json};
 
@@ -207,13 +207,40 @@ impl Job<'_> {
         }
     }
 
+    /// Names what is not published as its folder describes it. An agent that is not is an error with `--strict`.
     fn notices(&self, built: &Built<'_>) {
-        for notice in build_notices(built, self.registry, self.place) {
-            match notice {
-                BuildNotice::Incomplete(text) if self.args.strict => self.ui.error(&text),
-                BuildNotice::Incomplete(text) | BuildNotice::Warning(text) => self.ui.warning(&text),
-                BuildNotice::Note(text) => self.ui.note(&text),
+        let incomplete = |text: &str| if self.args.strict { self.ui.error(text) } else { self.ui.warning(text) };
+        if let Some(place) = self.place.filter(|_| built.nothing_published) {
+            let place = printable(place);
+            incomplete(&format!("nothing is published at {place}: no agent keeps an earlier form"));
+        }
+        for agent in &built.agents {
+            let id = printable(&agent.id);
+            match agent.outcome {
+                AgentOutcome::Published => {}
+                AgentOutcome::Withdrawn => {
+                    self.ui.note(&format!("{id} is not published: registry.toml names it as withdrawn"));
+                }
+                AgentOutcome::Kept => {
+                    let why = why_kept(&agent.id, self.registry);
+                    incomplete(&format!("{id} keeps its last published form: {why}"));
+                }
+                AgentOutcome::LeftOut(LeftOutReason::NeverPublished) => {
+                    incomplete(&format!("{id} is left out: it has errors and was never published"));
+                }
+                AgentOutcome::LeftOut(LeftOutReason::Unsafe(rule)) => {
+                    incomplete(&format!("{id} is left out: it has errors, and its published form breaks {rule}"));
+                }
             }
+        }
+        for (id, view) in &built.missing {
+            self.ui.warning(&format!("{id} is missing from {view}: it has errors, and no earlier form there"));
+        }
+        for id in &built.kept_icons {
+            self.ui.warning(&format!("{id} has no icon.svg: it keeps the icon that was published before"));
+        }
+        if let Some(error) = &built.unknown_icons {
+            self.ui.warning(&format!("agents without an icon.svg are published without an icon: {error}"));
         }
     }
 
@@ -323,17 +350,6 @@ fn moment() -> Result<Timestamp, Failure> {
 /// The rule for folders without a manifest.
 const STRAY_ENTRY: &str = "registry/stray-entry";
 
-/// A message about a build.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum BuildNotice {
-    /// An agent is not published as its folder describes it. An error with `--strict`.
-    Incomplete(String),
-    /// Another part of the registry is not published as described.
-    Warning(String),
-    /// Information about an intended state.
-    Note(String),
-}
-
 /// Renders the errors that prevent agents from being published, for people. Warnings are left to `validate`.
 pub(crate) fn build_errors(registry: &Registry, checked: &Checked, look: Look) -> Option<String> {
     let errors = checked.findings.iter().filter(|finding| finding.level == Level::Error);
@@ -345,42 +361,6 @@ pub(crate) fn build_errors(registry: &Registry, checked: &Checked, look: Look) -
     let text = |file: &str| registry.text(file);
     let duration = Duration::ZERO;
     Some(human::findings(&Report { checked: &errors, duration, text: &text, prefix: "", look, failure: None }))
-}
-
-/// Lists the agents that are not published as their folders describe them. `previous` is the path or URL of the
-/// previously published tree.
-pub(crate) fn build_notices(built: &Built<'_>, registry: &Registry, previous: Option<&str>) -> Vec<BuildNotice> {
-    let of_agent = |agent: &BuiltAgent| {
-        let id = printable(&agent.id);
-        let warning = match agent.outcome {
-            AgentOutcome::Published => return None,
-            AgentOutcome::Withdrawn => {
-                return Some(BuildNotice::Note(format!("{id} is not published: registry.toml names it as withdrawn")));
-            }
-            AgentOutcome::Kept => format!("{id} keeps its last published form: {}", why_kept(&agent.id, registry)),
-            AgentOutcome::LeftOut(LeftOutReason::NeverPublished) => {
-                format!("{id} is left out: it has errors and was never published")
-            }
-            AgentOutcome::LeftOut(LeftOutReason::Unsafe(rule)) => {
-                format!("{id} is left out: it has errors, and its published form breaks {rule}")
-            }
-        };
-        Some(BuildNotice::Incomplete(warning))
-    };
-    let place = previous.filter(|_| built.nothing_published);
-    let place = place.map(|place| {
-        let place = printable(place);
-        BuildNotice::Incomplete(format!("nothing is published at {place}: no agent keeps an earlier form"))
-    });
-    let missing = built.missing.iter();
-    let missing =
-        missing.map(|(id, view)| format!("{id} is missing from {view}: it has errors, and no earlier form there"));
-    let icons = built.kept_icons.iter();
-    let icons = icons.map(|id| format!("{id} has no icon.svg: it keeps the icon that was published before"));
-    let unknown = built.unknown_icons.iter();
-    let unknown = unknown.map(|error| format!("agents without an icon.svg are published without an icon: {error}"));
-    let of_agents = built.agents.iter().filter_map(of_agent);
-    place.into_iter().chain(of_agents).chain(missing.chain(icons).chain(unknown).map(BuildNotice::Warning)).collect()
 }
 
 fn why_kept(id: &str, registry: &Registry) -> &'static str {
