@@ -275,10 +275,14 @@ fn own_path() -> Result<String, Failure> {
     let named = environment().find(PROGRAM).and_then(|path| std::path::absolute(path).ok());
     let path =
         named.filter(|path| canonical(path).is_some_and(|found| Some(found) == canonical(&real))).unwrap_or(real);
+    as_text(&path).map_err(|failure| failure.help(format!("install {PROGRAM} elsewhere")))
+}
+
+/// A path in settings.
+fn as_text(path: &Path) -> Result<String, Failure> {
     path.to_str().map(ToOwned::to_owned).ok_or_else(|| {
         let path = quote(&path.to_string_lossy());
         Failure::unable(format!("settings cannot have the path {path}, which is not Unicode"))
-            .help(format!("install {PROGRAM} elsewhere"))
     })
 }
 
@@ -325,11 +329,7 @@ fn program_settings(
 ) -> Result<AgentCommand, Failure> {
     session.refuse_revoked_installed(version)?;
     let start = session.find_start(version)?;
-    let path = start.program.to_str().ok_or_else(|| {
-        let path = quote(&start.program.to_string_lossy());
-        Failure::unable(format!("settings cannot have the path {path}, which is not Unicode")).help(INDIRECT)
-    })?;
-    let program = path.to_owned();
+    let program = as_text(&start.program).map_err(|failure| failure.help(INDIRECT))?;
     Ok(AgentCommand {
         id: id.to_owned(),
         name: name.to_owned(),

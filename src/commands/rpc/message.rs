@@ -7,7 +7,7 @@ use acp_registry::failure::{Code, Failure};
 use acp_registry::json;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::documents::Event;
 
@@ -191,25 +191,8 @@ impl<'a> RpcErrorDocument<'a> {
 }
 
 /// A notification about a request that is being worked on.
-#[derive(Debug, Serialize)]
-pub(crate) struct Notification<'a> {
-    jsonrpc: &'static str,
-    method: &'static str,
-    params: Progress<'a>,
-}
-
-#[derive(Debug, Serialize)]
-struct Progress<'a> {
-    #[serde(rename = "requestId")]
-    request_id: &'a Value,
-    event: &'a Event<'a>,
-}
-
-impl<'a> Notification<'a> {
-    /// An event of the request with this id.
-    pub(crate) fn progress(id: &'a Value, event: &'a Event<'a>) -> Self {
-        Self { jsonrpc: VERSION, method: "$/progress", params: Progress { request_id: id, event } }
-    }
+pub(crate) fn progress(id: &Value, event: &Event<'_>) -> Value {
+    json!({ "jsonrpc": VERSION, "method": "$/progress", "params": { "requestId": id, "event": event } })
 }
 
 /// The longest line that is read, in bytes.
@@ -282,7 +265,6 @@ pub(crate) fn next(input: &mut impl BufRead) -> Option<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn of(text: &str) -> Result<ClientMessage, (Value, i32)> {
         let number = |refusal: &Refusal| serde_json::to_value(&refusal.error).unwrap()["code"].as_i64().unwrap();

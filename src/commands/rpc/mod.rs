@@ -23,9 +23,7 @@ use serde_json::{Map, Value};
 use tokio::sync::{oneshot, watch};
 
 use self::calls::Calls;
-use self::message::{
-    ClientMessage, INTERNAL, Line, METHOD_NOT_FOUND, Notification, Refusal, Response, RpcErrorDocument,
-};
+use self::message::{ClientMessage, INTERNAL, Line, METHOD_NOT_FOUND, Refusal, Response, RpcErrorDocument};
 use self::methods::{Base, Call, METHODS, Method};
 use self::output::MessageQueue;
 use crate::documents::Event;
@@ -120,7 +118,7 @@ impl Server {
     /// Runs the command of a call, and answers.
     fn work(&self, id: &Value, method: &Method, params: Map<String, Value>, is_cancelled: watch::Receiver<bool>) {
         let (of_events, output) = (id.clone(), self.output.clone());
-        let notify = move |event: &Event<'_>| output.send(&Notification::progress(&of_events, event));
+        let notify = move |event: &Event<'_>| output.send(&message::progress(&of_events, event));
         let call = Arc::new(RpcCall::new(Box::new(notify), is_cancelled));
         let ui = Ui::for_call(call.clone());
         // A bug in one command must not take the answers of the others with it.
