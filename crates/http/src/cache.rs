@@ -29,21 +29,15 @@ pub struct Cache {
     directory: PathBuf,
 }
 
-/// A document, and how its host names this version of it.
-#[derive(Debug)]
+/// A document, and how its host names this version of it. All but the body is the first line of its file.
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Stored {
+    #[serde(flatten)]
     pub(super) validators: Validators,
     pub(super) media_type: String,
-    pub(super) body: Vec<u8>,
-}
-
-/// The first line of a stored document.
-#[derive(Debug, Serialize, Deserialize)]
-struct CacheHeader {
-    #[serde(flatten)]
-    validators: Validators,
-    media_type: String,
     sha256: String,
+    #[serde(skip)]
+    pub(super) body: Vec<u8>,
 }
 
 impl Cache {
@@ -74,13 +68,13 @@ impl Cache {
         let mut bytes = Vec::new();
         open_file(&path).ok()?.take(DOCUMENT_LIMIT + (1 << 16)).read_to_end(&mut bytes).ok()?;
         let end = bytes.iter().position(|&b| b == b'\n')?;
-        let head: CacheHeader = serde_json::from_slice(&bytes[..end]).ok()?;
-        let body = bytes.split_off(end + 1);
-        if Sha256::of(&body).to_string() != head.sha256 {
+        let mut stored: Stored = serde_json::from_slice(&bytes[..end]).ok()?;
+        stored.body = bytes.split_off(end + 1);
+        if Sha256::of(&stored.body).to_string() != stored.sha256 {
             return None;
         }
         touch(&path);
-        Some(Stored { validators: head.validators, media_type: head.media_type, body })
+        Some(stored)
     }
 
     pub(super) fn store(&self, key: &str, media_type: &str, body: &[u8], headers: &HeaderMap) {
@@ -90,7 +84,8 @@ impl Cache {
         if may_not || validators == Validators::default() || body.len() as u64 > DOCUMENT_LIMIT {
             return;
         }
-        let head = CacheHeader { validators, media_type: media_type.to_owned(), sha256: Sha256::of(body).to_string() };
+        let (media_type, sha256) = (media_type.to_owned(), Sha256::of(body).to_string());
+        let head = Stored { validators, media_type, sha256, body: Vec::new() };
         if let Ok(mut bytes) = serde_json::to_vec(&head) {
             bytes.push(b'\n');
             bytes.extend_from_slice(body);

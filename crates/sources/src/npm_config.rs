@@ -45,9 +45,9 @@ pub fn npm_registry(surroundings: &Surroundings<'_>, credentials: &mut Credentia
 
 /// The settings of the user's and the system's `.npmrc`. The first setting of a key takes precedence.
 pub(super) fn person_settings(surroundings: &Surroundings<'_>) -> Vec<Setting> {
-    files(surroundings)
+    named_files(surroundings)
         .iter()
-        .filter_map(|path| read(path))
+        .filter_map(|(_, path)| read(path))
         .flat_map(|text| settings(&text))
         .filter(|setting| setting.section.is_empty())
         .map(|setting| Setting { value: expanded(&setting.value, surroundings.variable), ..setting })
@@ -114,12 +114,8 @@ pub fn left_to_npm(surroundings: &Surroundings<'_>) -> Option<String> {
     settings.iter().map(key).find(|key| LEFT_TO_NPM.contains(&key.as_str()))
 }
 
-/// The user's file, then the system's. The first one with a setting takes precedence.
-fn files(surroundings: &Surroundings<'_>) -> Vec<PathBuf> {
-    named_files(surroundings).into_iter().map(|(_, path)| path).collect()
-}
-
-/// Like `files`, with the variables that pass the paths to npm.
+/// The user's file, then the system's, with the variables that pass the paths to npm. The first one with a setting takes
+/// precedence.
 fn named_files(surroundings: &Surroundings<'_>) -> Vec<(&'static str, PathBuf)> {
     let named = |names: [&str; 2]| names.into_iter().find_map(|name| surroundings.set(name)).map(PathBuf::from);
     let user = named(["npm_config_userconfig", "NPM_CONFIG_USERCONFIG"]);
@@ -191,17 +187,10 @@ fn add_secrets(settings: &[Setting], registry: &Registry, credentials: &mut Cred
             _ => continue,
         };
         // The keys have no scheme. If a registry with this host is configured, its scheme is used.
-        let bases = std::iter::once(&registry.default).chain(registry.scopes.values());
-        let Ok(mut url) = Url::parse(&format!("https:{place}")) else { continue };
-        let is_plain = bases.clone().any(|base| {
-            base.scheme() == "http"
-                && Url::parse(&format!("http:{place}")).is_ok_and(|url| url.origin() == base.origin())
-        });
-        if is_plain {
-            let Ok(plain) = Url::parse(&format!("http:{place}")) else { continue };
-            url = plain;
-        }
-        credentials.add(&url, &secret);
+        let Ok(url) = Url::parse(&format!("https:{place}")) else { continue };
+        let plain = Url::parse(&format!("http:{place}")).ok();
+        let plain = plain.filter(|plain| registry.bases().any(|base| base.origin() == plain.origin()));
+        credentials.add(&plain.unwrap_or(url), &secret);
     }
 }
 
