@@ -12,6 +12,7 @@ use acp_registry::failure::{Exit, Failure};
 use acp_registry::install::Kind;
 use acp_registry::json::to_line;
 use acp_registry::session::{AgentSpec, Session};
+use acp_registry::store::Version;
 use acp_registry::text::{printable, printable_line, quote};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -73,35 +74,25 @@ impl OnArgs {
     }
 }
 
-/// An agent to start, with flags of `run` and its own arguments.
-pub(crate) struct Wanted<'a> {
-    pub(crate) agent: &'a AgentSpec,
-    pub(crate) dist: Option<Kind>,
-    pub(crate) flags: Vec<OsString>,
-    pub(crate) arguments: &'a [OsString],
-}
-
-/// Starts an agent on another machine, between stdin and stdout.
+/// Starts an agent on another machine, between stdin and stdout, with flags of `run` and its own arguments.
 pub(crate) fn run(
-    machine: &Machine,
-    on: &OnArgs,
-    wanted: &Wanted<'_>,
+    (machine, on): (&Machine, &OnArgs),
+    (agent, dist): (&AgentSpec, Option<Kind>),
+    (own_flags, arguments): (&[OsString], &[OsString]),
     place: &SessionArgs,
     global: &Global,
 ) -> Result<Exit, Failure> {
     let flags = [global.network_flags(), place.flags_elsewhere()?, quiet(global)].concat();
     let (session, variables) = (open(place, PackageArgs::default(), global)?, on.variables()?);
-    let installed = session.find_version(wanted.agent, wanted.dist)?.filter(acp_registry::store::Version::is_whole);
-    let agent = installed
-        .as_ref()
-        .map_or_else(|| wanted.agent.clone(), |version| AgentSpec::exact(&wanted.agent.id, &version.receipt.version));
-    let given =
-        wanted.flags.iter().chain(wanted.arguments).map(|word| word_there(word)).collect::<Result<Vec<_>, _>>()?;
-    let (given, arguments) = given.split_at(wanted.flags.len());
+    let installed = session.find_version(agent, dist)?.filter(Version::is_whole);
+    let exact = |version: &Version| AgentSpec::exact(&agent.id, &version.receipt.version);
+    let agent = installed.as_ref().map_or_else(|| agent.clone(), exact);
+    let given = own_flags.iter().chain(arguments).map(|word| word_there(word)).collect::<Result<Vec<_>, _>>()?;
+    let (given, arguments) = given.split_at(own_flags.len());
     let code = signals::run_with_signals(|mut signals| async move {
         let connecting = connect(machine, &session, stderr(), true);
         let connection = unless_interrupted(&mut signals, connecting).await?;
-        let (mut dist, mut digest) = (wanted.dist, None);
+        let (mut dist, mut digest) = (dist, None);
         // On another platform, the same version has another archive.
         if let Some(version) = installed.filter(|_| connection.is_alike()) {
             dist = Some(version.receipt.source.kind());

@@ -65,7 +65,7 @@ fn lacks_json(error: &clap::Error) -> bool {
 
 /// Whether the parser's tip is to pass a flag on as a value, to a command that passes none on.
 fn misleads(error: &clap::Error, command: Option<&str>) -> bool {
-    let tip = split_message(&error.to_string()).tip;
+    let tip = split_message(&error.to_string()).1;
     tip.is_some_and(|tip| tip.starts_with("to pass "))
         && !command.is_some_and(|command| ["run", "probe", "serve-agent"].contains(&command))
 }
@@ -89,7 +89,7 @@ fn failure(error: &clap::Error, command: Option<&str>) -> Failure {
     if matches!(error.kind(), ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand) {
         return Failure::usage("no command is named").help(more);
     }
-    let ParserMessage { message, tip } = split_message(&error.to_string());
+    let (message, tip) = split_message(&error.to_string());
     let suggestions = suggestions(error);
     let failure = Failure::usage(printable(&message));
     match tip {
@@ -117,16 +117,9 @@ fn suggestions(error: &clap::Error) -> Vec<&str> {
     names
 }
 
-/// The parts of clap's message.
-struct ParserMessage {
-    /// The error, on one line.
-    message: String,
-    /// The tip, if there is one.
-    tip: Option<String>,
-}
-
-/// Splits clap's message, which consists of the error, a list below it, tips, the usage and a pointer to `--help`.
-fn split_message(text: &str) -> ParserMessage {
+/// The error in clap's message, on one line, and the first tip. It consists of the error, a list below it, tips, the usage and a
+/// pointer to `--help`.
+fn split_message(text: &str) -> (String, Option<String>) {
     let body = text.strip_prefix("error: ").unwrap_or(text);
     let is_end = |paragraph: &str| paragraph.starts_with("Usage:") || paragraph.starts_with("For more information");
     let (mut lines, mut tip) = (Vec::new(), None);
@@ -140,7 +133,7 @@ fn split_message(text: &str) -> ParserMessage {
         [head, items @ ..] if head.ends_with(':') => format!("{head} {}", items.join(", ")),
         lines => lines.join(" "),
     };
-    ParserMessage { message, tip }
+    (message, tip)
 }
 
 #[cfg(test)]
@@ -259,7 +252,7 @@ mod tests {
     #[test]
     fn a_tip_of_the_parser_is_the_help() {
         let text = "error: unexpected argument '-x' found\n\n  tip: to pass '-x' as a value, use '-- -x'\n\nUsage: p\n\nFor more information, try '--help'.\n";
-        let ParserMessage { message, tip } = split_message(text);
+        let (message, tip) = split_message(text);
         assert_eq!(message, "unexpected argument '-x' found");
         assert_eq!(tip.as_deref(), Some("to pass '-x' as a value, use '-- -x'"));
     }

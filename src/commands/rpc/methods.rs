@@ -4,9 +4,9 @@ use acp_registry::failure::{Exit, Failure};
 use acp_registry::ops::{self, Events, JOBS, Report};
 use acp_registry::session::Session;
 use acp_registry::text::{quote, suggestions};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::commands::login;
 use crate::commands::rpc::message::{self, INVALID_PARAMS, RpcErrorDocument};
@@ -17,7 +17,7 @@ use crate::terminal::progress::events;
 use crate::terminal::signals;
 use crate::terminal::ui::Ui;
 
-/// The version of the methods, their parameters and results.
+/// The version of the methods, their parameters and results. It changes only with a change that breaks clients.
 const PROTOCOL_VERSION: u32 = 1;
 
 /// The flags of the process, which hold for every call.
@@ -216,30 +216,16 @@ pub(crate) fn unknown(name: &str) -> Failure {
     }
 }
 
-/// Members of `initialize`.
-#[derive(Debug, Serialize)]
-struct Interface {
-    /// The name of this program.
-    name: &'static str,
-    /// Its version.
-    version: &'static str,
-    /// The version of the methods, parameters and results. It changes only with a change that breaks clients.
-    protocol_version: u32,
-    /// The names of all methods.
-    methods: Vec<&'static str>,
-}
-
 fn initialize(call: Call<'_>) -> Result<Exit, Refused> {
     let NoParams {} = read(call.params, None)?;
-    call.ui.document(&Document::new(
-        "initialize",
-        Interface {
-            name: env!("CARGO_PKG_NAME"),
-            version: env!("CARGO_PKG_VERSION"),
-            protocol_version: PROTOCOL_VERSION,
-            methods: METHODS.iter().map(|method| method.name).collect(),
-        },
-    ))?;
+    let methods: Vec<&str> = METHODS.iter().map(|method| method.name).collect();
+    let members = json!({
+        "name": env!("CARGO_PKG_NAME"),
+        "version": env!("CARGO_PKG_VERSION"),
+        "protocol_version": PROTOCOL_VERSION,
+        "methods": methods,
+    });
+    call.ui.document(&Document::new("initialize", members))?;
     Ok(Exit::Success)
 }
 
@@ -324,10 +310,8 @@ pub(crate) fn conflict(name: &str, other: &str) -> Wrong {
 
 #[cfg(test)]
 mod tests {
-    use acp_registry::ops::{Describe, Install, Resolve, SignOut, Update};
-    use serde_json::json;
-
     use super::*;
+    use acp_registry::ops::{Describe, Install, Resolve, SignOut, Update};
 
     fn params(value: Value) -> Map<String, Value> {
         if let Value::Object(members) = value { members } else { Map::new() }
