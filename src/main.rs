@@ -2,7 +2,7 @@
 //!
 //! | folder | what it has |
 //! |---|---|
-//! | `commands` | a file or folder for each command, or for several of one kind (`list` and `search`, `run` and `which`, `login` and `logout`, `install` and `update`, `gc` and `uninstall`, `info` and `resolve`, `rules` and `explain`): flags, one call of the library, its text, its document; what several share: `verifier` installs and starts agents for a check, `elsewhere` is `--on`, `hint` names a next step, `leftovers` tells what stays |
+//! | `commands` | a file or folder for each command, or for several of one kind (`list` and `search`, `run` and `which`, `login` and `logout`, `rules` and `explain`): flags, one call of the library, its text, its document; what several share: `verifier` installs and starts agents for a check, `elsewhere` is `--on`, `hint` names a next step, `leftovers` tells what stays |
 //! | `flags` | flags that several commands share, and what they become |
 //! | `documents` | what JSON documents of several commands share, and events; documents about agents are the reports of the library's `ops` |
 //! | `formats` | findings and outcomes as JSON, SARIF, JUnit, Markdown, workflow commands and text |

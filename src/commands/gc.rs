@@ -1,13 +1,11 @@
-//! `acp-registry gc` and `acp-registry uninstall`
+//! `acp-registry gc`
 
 use acp_registry::failure::{Exit, Failure};
-use acp_registry::ops::{self, Cached, CollectGarbage, Removal, Report as _, Uninstall};
-use acp_registry::session::AgentSpec;
+use acp_registry::ops::{self, Cached, CollectGarbage, Removal, Report as _};
 use acp_registry::store::Removed;
 use acp_registry::text::{bytes, plural, total};
 
-use crate::commands::{hint, leftovers};
-use crate::flags::candidates;
+use crate::commands::leftovers;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, open};
 use crate::terminal::progress::events;
@@ -40,31 +38,6 @@ pub(crate) struct Args {
     pub(crate) format: FormatArgs,
 }
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct UninstallArgs {
-    /// Agents
-    #[arg(value_name = "ID", add = candidates::installed(), required_unless_present = "all", conflicts_with = "all")]
-    agents: Vec<AgentSpec>,
-
-    /// All installed agents
-    #[arg(long)]
-    all: bool,
-
-    /// Also agents that are running
-    #[arg(long)]
-    force: bool,
-
-    /// Change nothing; show what would be removed
-    #[arg(long)]
-    dry_run: bool,
-
-    #[command(flatten)]
-    place: SessionArgs,
-
-    #[command(flatten)]
-    pub(crate) format: FormatArgs,
-}
-
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let mut session = open(&args.place, PackageArgs::default(), global)?;
     let request = CollectGarbage { direct: args.direct, cache: args.cache, dry_run: args.dry_run };
@@ -76,31 +49,6 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if !args.format.is_json() {
         let look = ui.look();
         ui.result(&text(&removal, args.cache).lines().map(|line| look.wrap(line, 4)).collect::<String>())?;
-    }
-    ui.failures(&removal.errors);
-    if args.format.is_json() {
-        ui.report(&removal)?;
-    }
-    Ok(removal.exit())
-}
-
-pub(crate) fn uninstall(args: &UninstallArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let mut session = open(&args.place, PackageArgs::default(), global)?;
-    let events = events(ui);
-    let request = Uninstall { agents: args.agents.clone(), all: args.all, force: args.force, dry_run: args.dry_run };
-    let removal = signals::run(ui, ops::uninstall(&mut session, &request, &events))??;
-    if !args.format.is_json() {
-        let ids = removal.ids.as_deref().unwrap_or_default();
-        for (id, freed) in ids.iter().filter_map(|(id, freed)| Some((id, (*freed)?))) {
-            let done = if args.dry_run { "would uninstall" } else { "uninstalled" };
-            ui.result(&format!("{done} {id}, {} freed\n", bytes(freed)))?;
-        }
-        if ids.is_empty() && removal.errors.is_empty() {
-            ui.note("nothing is installed");
-        }
-        if removal.caches.iter().any(|cache| cache.size > 0) {
-            hint::show("caches", &holdings(&removal.caches), ui);
-        }
     }
     ui.failures(&removal.errors);
     if args.format.is_json() {
@@ -168,7 +116,7 @@ fn content(cache: &Cached) -> &'static str {
 }
 
 /// How many bytes each cache holds, and which command frees them.
-fn holdings(caches: &[Cached]) -> String {
+pub(crate) fn holdings(caches: &[Cached]) -> String {
     let parts = caches.iter().filter(|cache| cache.size > 0);
     let parts: Vec<String> = parts.map(|cache| format!("{} {}", content(cache), bytes(cache.size))).collect();
     remedy::complete(&format!("caches hold {}; `acp-registry gc --cache` empties them", parts.join(", ")))

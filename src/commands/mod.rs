@@ -23,11 +23,14 @@ pub(crate) mod new;
 pub(crate) mod probe;
 pub(crate) mod publish;
 pub(crate) mod report;
+pub(crate) mod resolve;
 pub(crate) mod rpc;
 pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod serve_agent;
+pub(crate) mod uninstall;
+pub(crate) mod update;
 pub(crate) mod validate;
 pub(crate) mod verifier;
 pub(crate) mod verify;
@@ -114,7 +117,7 @@ enum Command {
     /// Show an agent and its installed versions
     Info(CommandArgs<info::Args>),
     /// Show what would be installed and how it starts
-    Resolve(CommandArgs<info::ResolveArgs>),
+    Resolve(CommandArgs<resolve::Args>),
     /// Install agents
     ///
     /// Digests are compared with those that the index, GitHub or the package manager state; then the agent is started once to
@@ -132,9 +135,9 @@ enum Command {
     /// Show the command line of an installed agent
     Which(CommandArgs<run::WhichArgs>),
     /// Install newer versions of installed agents
-    Update(CommandArgs<install::UpdateArgs>),
+    Update(CommandArgs<update::Args>),
     /// Remove agents
-    Uninstall(CommandArgs<gc::UninstallArgs>),
+    Uninstall(CommandArgs<uninstall::Args>),
     /// Remove unused versions
     ///
     /// Versions that are current, running or named in settings of `config` stay. The size of the caches is shown, and `--cache` empties them.
@@ -229,12 +232,12 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
         Command::List(args) => (list::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Search(args) => (list::search(args, &cli.global, &ui), args.format.is_json()),
         Command::Info(args) => (info::run(args, &cli.global, &ui), args.is_json()),
-        Command::Resolve(args) => (info::resolve(args, &cli.global, &ui), args.format.is_json()),
+        Command::Resolve(args) => (resolve::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Install(args) => (install::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Run(args) => (run::run(args, &cli.global, &ui), false),
         Command::Which(args) => (run::which(args, &cli.global, &ui), args.format.is_json()),
-        Command::Update(args) => (install::update(args, &cli.global, &ui), args.format.is_json()),
-        Command::Uninstall(args) => (gc::uninstall(args, &cli.global, &ui), args.format.is_json()),
+        Command::Update(args) => (update::run(args, &cli.global, &ui), args.format.is_json()),
+        Command::Uninstall(args) => (uninstall::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Gc(args) => (gc::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Doctor(args) => (doctor::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Login(args) => (login::run(args, &cli.global, &ui), args.format.is_json()),
