@@ -22,6 +22,17 @@ pub use self::handshake::rule_of_runner;
 use super::Rule;
 use crate::verify::MALICIOUS;
 
+/// What nearly every rule uses.
+mod prelude {
+    pub(super) use crate::check::CheckOptions;
+    pub(super) use crate::check::reporter::{FindingFile, Reporter};
+    pub(super) use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
+    pub(super) use crate::finding::Level;
+    pub(super) use crate::survey::Survey;
+    pub(super) use acp_registry_client::registry::Registry;
+    pub(super) use acp_registry_plan::text::quote;
+}
+
 /// All rules, sorted by name.
 pub static RULES: &[&Rule] = &[
     &advisory::malicious::RULE,

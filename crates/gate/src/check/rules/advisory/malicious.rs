@@ -1,9 +1,5 @@
 use super::{AGENT, CONFIG, ICON};
-use crate::check::CheckOptions;
-use crate::check::reporter::{FindingFile, Reporter};
-use crate::check::rule::{CheckFn, Example, Rule};
-use crate::finding::Level;
-use acp_registry_client::registry::Registry;
+use crate::check::rules::prelude::*;
 use acp_registry_plan::closure::file_name;
 use acp_registry_plan::manifest::PackageKind;
 

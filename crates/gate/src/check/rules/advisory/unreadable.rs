@@ -1,10 +1,6 @@
 use super::{AGENT, CONFIG, ICON};
 use crate::advisories::SourceProblem;
-use crate::check::CheckOptions;
-use crate::check::reporter::{FindingFile, Reporter};
-use crate::check::rule::{CheckFn, Example, Rule};
-use crate::finding::Level;
-use acp_registry_client::registry::Registry;
+use crate::check::rules::prelude::*;
 
 pub(crate) static RULE: Rule = Rule {
     name: "advisory/unreadable",

@@ -1,10 +1,7 @@
 use super::{TARGET, fine, found, inspected};
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
-use crate::finding::Level;
-use crate::survey::{Inspection, Survey};
+use crate::check::rules::prelude::*;
+use crate::survey::Inspection;
 use acp_registry_archive::CmdNotFound;
-use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "archive/cmd-not-found",

@@ -1,9 +1,5 @@
 use super::{TARGET, fetched, fine, found};
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
-use crate::finding::Level;
-use crate::survey::Survey;
-use acp_registry_plan::text::quote;
+use crate::check::rules::prelude::*;
 
 pub(crate) static RULE: Rule = Rule {
     name: "archive/digest-mismatch",

@@ -1,8 +1,5 @@
 use super::{TARGET, fine, found, refused};
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
-use crate::finding::Level;
-use crate::survey::Survey;
+use crate::check::rules::prelude::*;
 use acp_registry_archive::{Error, Excess};
 use acp_registry_http::Problem;
 

@@ -1,8 +1,7 @@
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, ClosureFile, Example, Rule, Subject};
-use crate::finding::Level;
+use crate::check::rule::ClosureFile;
+use crate::check::rules::prelude::*;
 use acp_registry_plan::manifest::NpmSpec;
-use acp_registry_plan::text::{brief_list, plural, quote};
+use acp_registry_plan::text::{brief_list, plural};
 
 pub(crate) static RULE: Rule = Rule {
     name: "closure/newer",

@@ -1,10 +1,9 @@
 use std::collections::BTreeMap;
 
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, ClosureFile, Example, Rule, Subject};
-use crate::finding::Level;
+use crate::check::rule::ClosureFile;
+use crate::check::rules::prelude::*;
 use acp_registry_plan::manifest::NpmSpec;
-use acp_registry_plan::text::{printable, quote};
+use acp_registry_plan::text::printable;
 
 pub(crate) static RULE: Rule = Rule {
     name: "closure/scripts",

@@ -1,6 +1,5 @@
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, ClosureFile, Example, Rule, Subject};
-use crate::finding::Level;
+use crate::check::rule::ClosureFile;
+use crate::check::rules::prelude::*;
 use acp_registry_plan::closure::NpmLock;
 
 pub(crate) static RULE: Rule = Rule {

@@ -1,8 +1,6 @@
 use std::collections::BTreeSet;
 
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Rule, Subject};
-use crate::finding::Level;
+use crate::check::rules::prelude::*;
 use acp_registry_plan::manifest::{Platform, guess_platform};
 
 pub(crate) static RULE: Rule = Rule {

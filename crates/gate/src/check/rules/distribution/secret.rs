@@ -1,11 +1,8 @@
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Rule, Subject};
-use crate::finding::Level;
+use crate::check::rules::prelude::*;
 use acp_registry_plan::manifest::escape_segment;
-use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/secret",

@@ -1,9 +1,6 @@
 use super::{help, pinned};
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Rule, Subject};
-use crate::finding::Level;
+use crate::check::rules::prelude::*;
 use acp_registry_plan::manifest::Pin;
-use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/unpinned-package",

@@ -2,12 +2,9 @@ use std::net::IpAddr;
 
 use url::Host;
 
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Rule, Subject};
-use crate::finding::Level;
+use crate::check::rules::prelude::*;
 use acp_registry_http::AllowedHosts;
 use acp_registry_http::address::{self, AddressError};
-use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/unsafe-url",

@@ -1,10 +1,7 @@
 use super::pinned;
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Rule, Subject};
-use crate::finding::Level;
+use crate::check::rules::prelude::*;
 use acp_registry_plan::manifest::Version;
 use acp_registry_plan::manifest::archive::{UrlVersion, compare_version};
-use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/version-mismatch",

@@ -1,11 +1,8 @@
 use std::sync::Arc;
 
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
-use crate::finding::Level;
-use crate::survey::Survey;
+use crate::check::rules::prelude::*;
 use acp_registry_plan::manifest::guess_platform;
-use acp_registry_plan::text::{nearest, quote};
+use acp_registry_plan::text::nearest;
 use acp_registry_sources::github::{Asset, Release, ReleaseId};
 
 pub(crate) static RULE: Rule = Rule {

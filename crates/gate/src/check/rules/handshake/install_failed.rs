@@ -1,8 +1,5 @@
 use super::{AGENT, MARKS, not_started, passed, release, report_row, rows, target};
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
-use crate::finding::Level;
-use crate::survey::Survey;
+use crate::check::rules::prelude::*;
 use crate::verify::Row;
 use acp_registry_client::install::Kind;
 use acp_registry_plan::text::escape;

@@ -1,8 +1,5 @@
 use super::{AGENT, ANSWERS, MARKS, not_started, own_remedy, report_row, rows};
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
-use crate::finding::Level;
-use crate::survey::Survey;
+use crate::check::rules::prelude::*;
 
 pub(crate) static RULE: Rule = Rule {
     name: "handshake/missing-runtime",

@@ -1,8 +1,5 @@
 use super::{AGENT, ANSWERS, MARKS, failed, report_row, rows};
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
-use crate::finding::Level;
-use crate::survey::Survey;
+use crate::check::rules::prelude::*;
 use acp_registry_plan::text::escape;
 use acp_registry_protocol::handshake::FailReason;
 

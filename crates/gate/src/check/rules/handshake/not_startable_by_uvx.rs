@@ -1,8 +1,5 @@
 use super::{not_startable, passed, report_not_startable};
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
-use crate::finding::Level;
-use crate::survey::Survey;
+use crate::check::rules::prelude::*;
 use acp_registry_client::install::Kind;
 
 pub(crate) static RULE: Rule = Rule {

@@ -1,8 +1,5 @@
 use crate::check::icon::{ELEMENTS, EVENTS, Icon, SVG, XHTML, XLINK, value_range};
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Rule};
-use crate::finding::Level;
-use acp_registry_plan::text::quote;
+use crate::check::rules::prelude::*;
 use roxmltree::Node;
 
 pub(crate) static RULE: Rule = Rule {

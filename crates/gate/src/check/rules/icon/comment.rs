@@ -1,7 +1,5 @@
 use crate::check::icon::Icon;
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Rule};
-use crate::finding::Level;
+use crate::check::rules::prelude::*;
 
 pub(crate) static RULE: Rule = Rule {
     name: "icon/comment",

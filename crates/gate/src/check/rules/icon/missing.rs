@@ -1,7 +1,5 @@
 use crate::check::icon::IconFile;
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Rule};
-use crate::finding::Level;
+use crate::check::rules::prelude::*;
 use acp_registry_client::registry::Loaded;
 
 pub(crate) static RULE: Rule = Rule {

@@ -1,10 +1,7 @@
 use roxmltree::NodeId;
 
 use crate::check::icon::{Icon, Shape};
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Rule};
-use crate::finding::Level;
-use acp_registry_plan::text::quote;
+use crate::check::rules::prelude::*;
 
 pub(crate) static RULE: Rule = Rule {
     name: "icon/no-current-color",

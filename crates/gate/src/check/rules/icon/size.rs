@@ -1,9 +1,6 @@
 use crate::check::icon::{Icon, value_range};
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Rule};
 use crate::check::rules::icon::viewbox;
-use crate::finding::Level;
-use acp_registry_plan::text::quote;
+use crate::check::rules::prelude::*;
 
 pub(crate) static RULE: Rule = Rule {
     name: "icon/size",

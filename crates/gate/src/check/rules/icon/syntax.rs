@@ -1,10 +1,7 @@
 use crate::check::icon::{IconFile, SVG, XmlError};
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Rule};
-use crate::finding::Level;
+use crate::check::rules::prelude::*;
 use acp_registry_client::registry::{ICON_LIMIT, Loaded};
 use acp_registry_host::fs::ReadError;
-use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "icon/syntax",

@@ -1,11 +1,5 @@
+use crate::check::rules::prelude::*;
 use std::collections::HashMap;
-
-use crate::check::CheckOptions;
-use crate::check::reporter::{FindingFile, Reporter};
-use crate::check::rule::{CheckFn, Example, Rule};
-use crate::finding::Level;
-use acp_registry_client::registry::Registry;
-use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "manifest/duplicate-id",

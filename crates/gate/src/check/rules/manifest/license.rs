@@ -1,9 +1,5 @@
+use crate::check::rules::prelude::*;
 use spdx::{Expression, ParseMode};
-
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Rule, Subject};
-use crate::finding::Level;
-use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "manifest/license",

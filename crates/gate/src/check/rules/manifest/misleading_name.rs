@@ -1,11 +1,9 @@
 use unicode_security::MixedScript;
 use unicode_security::mixed_script::AugmentedScriptSet;
 
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Rule, Subject};
 use crate::check::rules::looks::{badge, look_alike};
-use crate::finding::Level;
-use acp_registry_plan::text::{is_blank, is_hidden, quote};
+use crate::check::rules::prelude::*;
+use acp_registry_plan::text::{is_blank, is_hidden};
 
 pub(crate) static RULE: Rule = Rule {
     name: "manifest/misleading-name",

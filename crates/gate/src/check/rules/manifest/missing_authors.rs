@@ -1,6 +1,4 @@
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Rule, Subject};
-use crate::finding::Level;
+use crate::check::rules::prelude::*;
 use acp_registry_plan::text::is_blank;
 
 const ICON: (&str, &str) = (

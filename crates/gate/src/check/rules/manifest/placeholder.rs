@@ -1,6 +1,4 @@
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Rule, Subject};
-use crate::finding::Level;
+use crate::check::rules::prelude::*;
 
 pub(crate) static RULE: Rule = Rule {
     name: "manifest/placeholder",

@@ -1,8 +1,5 @@
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Rule, Subject};
-use crate::finding::Level;
+use crate::check::rules::prelude::*;
 use acp_registry_plan::manifest::{Channel, Version};
-use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "manifest/prerelease-in-stable",

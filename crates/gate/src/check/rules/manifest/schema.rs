@@ -1,7 +1,5 @@
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Rule, Subject};
+use crate::check::rules::prelude::*;
 use crate::check::schema::violations;
-use crate::finding::Level;
 
 pub(crate) static RULE: Rule = Rule {
     name: "manifest/schema",

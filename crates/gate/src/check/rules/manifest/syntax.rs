@@ -1,6 +1,4 @@
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Rule};
-use crate::finding::Level;
+use crate::check::rules::prelude::*;
 use acp_registry_client::registry::{Loaded, MANIFEST_LIMIT};
 use acp_registry_host::fs::ReadError;
 use acp_registry_plan::manifest::Manifest;

@@ -1,9 +1,7 @@
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Rule, Subject};
+use crate::check::rules::prelude::*;
 use crate::check::schema::known_members;
-use crate::finding::Level;
 use acp_registry_plan::manifest::escape_segment;
-use acp_registry_plan::text::{nearest, quote};
+use acp_registry_plan::text::nearest;
 
 pub(crate) static RULE: Rule = Rule {
     name: "manifest/unknown-field",

@@ -1,10 +1,6 @@
 use super::example;
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
+use crate::check::rules::prelude::*;
 use crate::check::rules::published;
-use crate::finding::Level;
-use crate::survey::Survey;
-use acp_registry_plan::text::quote;
 use acp_registry_sources::npm::Bin;
 
 pub(crate) static RULE: Rule = Rule {

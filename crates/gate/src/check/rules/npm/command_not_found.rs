@@ -1,11 +1,7 @@
 use super::example;
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
+use crate::check::rules::prelude::*;
 use crate::check::rules::published;
-use crate::finding::Level;
-use crate::survey::Survey;
 use acp_registry_plan::manifest::extension;
-use acp_registry_plan::text::quote;
 
 /// Maximum number of commands in a message.
 const SHOWN: usize = 5;

@@ -1,11 +1,7 @@
 use super::{MANIFEST, example, proven};
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
+use crate::check::rules::prelude::*;
 use crate::check::rules::published;
-use crate::finding::Level;
-use crate::survey::Survey;
 use acp_registry_plan::manifest::{Pin, Version};
-use acp_registry_plan::text::quote;
 use std::fmt::Display;
 
 pub(crate) static RULE: Rule = Rule {

@@ -1,8 +1,5 @@
 use super::{MANIFEST, asked, example, proven};
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
-use crate::finding::Level;
-use crate::survey::Survey;
+use crate::check::rules::prelude::*;
 use acp_registry_client::provenance::Error;
 use acp_registry_plan::text::printable;
 

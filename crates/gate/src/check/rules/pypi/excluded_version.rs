@@ -3,13 +3,9 @@ use std::sync::Arc;
 use time::UtcOffset;
 use time::macros::datetime;
 
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
+use crate::check::rules::prelude::*;
 use crate::check::rules::published;
-use crate::finding::Level;
-use crate::survey::Survey;
 use acp_registry_plan::manifest::{Pin, extension};
-use acp_registry_plan::text::quote;
 use acp_registry_plan::timestamp::date;
 use acp_registry_sources::pypi::{Project, ProjectFile};
 

@@ -1,17 +1,15 @@
 use std::collections::BTreeSet;
 use std::time::SystemTime;
 
-use crate::check::CheckOptions;
-use crate::check::reporter::{Draft, FindingFile, Reporter};
-use crate::check::rule::{CheckFn, Example, Rule};
+use crate::check::reporter::Draft;
+use crate::check::rules::prelude::*;
 use crate::config::{Config, HoldConfig, Schemas, View};
-use crate::finding::Level;
 use crate::history::HISTORY_FILE;
-use acp_registry_client::registry::{MANIFEST_LIMIT, Registry};
+use acp_registry_client::registry::MANIFEST_LIMIT;
 use acp_registry_host::git;
 use acp_registry_plan::manifest::{AgentId, Manifest};
 use acp_registry_plan::revocations::RevocationLevel;
-use acp_registry_plan::text::{is_mistyped, nearest, quote};
+use acp_registry_plan::text::{is_mistyped, nearest};
 use acp_registry_plan::timestamp::today;
 
 pub(crate) static RULE: Rule = Rule {

@@ -1,9 +1,5 @@
-use crate::check::CheckOptions;
-use crate::check::reporter::{FindingFile, Reporter};
-use crate::check::rule::{CheckFn, Example, Rule};
-use crate::finding::Level;
+use crate::check::rules::prelude::*;
 use crate::history::{HISTORY_FILE, History};
-use acp_registry_client::registry::Registry;
 
 pub(crate) static RULE: Rule = Rule {
     name: "registry/history",

@@ -1,12 +1,9 @@
 use serde_json::Value;
 
-use crate::check::CheckOptions;
-use crate::check::reporter::{FindingFile, Reporter};
-use crate::check::rule::{CheckFn, Example, Rule};
-use crate::finding::Level;
-use acp_registry_client::registry::{Loaded, Quarantine, Registry};
+use crate::check::rules::prelude::*;
+use acp_registry_client::registry::{Loaded, Quarantine};
 use acp_registry_plan::manifest::{SyntaxError, escape_segment};
-use acp_registry_plan::text::{nearest, quote};
+use acp_registry_plan::text::nearest;
 use acp_registry_plan::timestamp::date;
 
 pub(crate) static RULE: Rule = Rule {

@@ -1,13 +1,10 @@
 use serde_json::Value;
 
-use crate::check::CheckOptions;
-use crate::check::reporter::{FindingFile, Reporter};
-use crate::check::rule::{CheckFn, Example, Rule};
-use crate::finding::Level;
-use acp_registry_client::registry::{Loaded, Registry};
+use crate::check::rules::prelude::*;
+use acp_registry_client::registry::Loaded;
 use acp_registry_plan::manifest::{AgentId, SyntaxError, escape_segment};
 use acp_registry_plan::revocations::{REVOKED, VersionSet};
-use acp_registry_plan::text::{is_hidden, nearest, quote};
+use acp_registry_plan::text::{is_hidden, nearest};
 use acp_registry_plan::timestamp::date;
 
 pub(crate) static RULE: Rule = Rule {

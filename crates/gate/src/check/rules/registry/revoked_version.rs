@@ -1,8 +1,4 @@
-use crate::check::CheckOptions;
-use crate::check::reporter::{FindingFile, Reporter};
-use crate::check::rule::{CheckFn, Example, Rule};
-use crate::finding::Level;
-use acp_registry_client::registry::Registry;
+use crate::check::rules::prelude::*;
 use acp_registry_plan::manifest::Channel;
 use acp_registry_plan::revocations::{REVOKED, RevocationLevel};
 

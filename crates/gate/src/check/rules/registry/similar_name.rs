@@ -1,15 +1,12 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
 
-use crate::check::CheckOptions;
-use crate::check::reporter::{FindingFile, Reporter};
-use crate::check::rule::{CheckFn, Example, Rule};
 use crate::check::rules::looks::Look;
-use crate::finding::Level;
-use acp_registry_client::registry::{AgentFolder, Registry};
+use crate::check::rules::prelude::*;
+use acp_registry_client::registry::AgentFolder;
 use acp_registry_http::address;
 use acp_registry_plan::manifest::{Agent, Manifest, NpmSpec, PypiSpec};
-use acp_registry_plan::text::{brief_list, quote};
+use acp_registry_plan::text::brief_list;
 
 pub(crate) static RULE: Rule = Rule {
     name: "registry/similar-name",

@@ -1,9 +1,4 @@
-use crate::check::CheckOptions;
-use crate::check::reporter::{FindingFile, Reporter};
-use crate::check::rule::{CheckFn, Example, Rule};
-use crate::finding::Level;
-use acp_registry_client::registry::Registry;
-use acp_registry_plan::text::quote;
+use crate::check::rules::prelude::*;
 
 pub(crate) static RULE: Rule = Rule {
     name: "registry/stray-entry",

@@ -1,8 +1,5 @@
-use crate::check::CheckOptions;
-use crate::check::reporter::{FindingFile, Reporter};
-use crate::check::rule::{CheckFn, Example, Rule};
-use crate::finding::Level;
-use acp_registry_client::registry::{Loaded, Registry};
+use crate::check::rules::prelude::*;
+use acp_registry_client::registry::Loaded;
 use acp_registry_host::fs::ReadError;
 
 pub(crate) static RULE: Rule = Rule {

@@ -1,8 +1,5 @@
 use super::{failed_pages, no_such_host, trouble};
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
-use crate::finding::Level;
-use crate::survey::Survey;
+use crate::check::rules::prelude::*;
 use acp_registry_http::{Answer, FetchError, Problem};
 
 pub(crate) static RULE: Rule = Rule {

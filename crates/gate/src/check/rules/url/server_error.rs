@@ -1,11 +1,7 @@
 use super::{archives, failed_pages, later, no_such_host, trouble};
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
+use crate::check::rules::prelude::*;
 use crate::check::rules::published;
-use crate::finding::Level;
-use crate::survey::Survey;
 use acp_registry_http::{Answer, FetchError, Problem};
-use acp_registry_plan::text::quote;
 use acp_registry_sources::SourceError;
 
 pub(crate) static RULE: Rule = Rule {

@@ -1,12 +1,8 @@
 use std::time::Duration;
 
 use super::{archives, redirect_chain};
-use crate::check::reporter::Reporter;
-use crate::check::rule::{CheckFn, Example, Online, Rule, Subject};
-use crate::finding::Level;
-use crate::survey::Survey;
+use crate::check::rules::prelude::*;
 use acp_registry_http::Answer;
-use acp_registry_plan::text::quote;
 
 pub(crate) static RULE: Rule = Rule {
     name: "url/slow",
