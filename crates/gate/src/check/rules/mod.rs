@@ -2,14 +2,59 @@
 
 mod advisory;
 mod archive;
-mod behaviour;
-mod closure;
+/// Rules about what agents do to the machine while they are started.
+mod behaviour {
+    pub(super) mod reads_secrets;
+}
+/// Rules for the closures of packages beside manifests.
+mod closure {
+    pub(super) mod newer;
+    pub(super) mod scripts;
+    pub(super) mod unusable;
+}
 mod distribution;
-mod github;
+/// Rules about GitHub releases.
+mod github {
+    pub(super) mod asset_not_found;
+}
 mod handshake;
-mod icon;
+/// Rules about `icon.svg`.
+mod icon {
+    pub(super) mod active_content;
+    pub(super) mod comment;
+    pub(super) mod external_reference;
+    pub(super) mod hardcoded_color;
+    pub(super) mod invisible;
+    pub(super) mod mask_color;
+    pub(super) mod missing;
+    pub(super) mod no_current_color;
+    pub(super) mod size;
+    pub(super) mod syntax;
+    pub(super) mod too_large;
+    pub(super) mod viewbox;
+}
 mod looks;
-mod manifest;
+/// Rules about `agent.json`: its syntax, its schema, and the agent's metadata.
+mod manifest {
+    pub(super) mod duplicate_id;
+    pub(super) mod duplicate_key;
+    pub(super) mod id_mismatch;
+    pub(super) mod license;
+    pub(super) mod misleading_name;
+    pub(super) mod missing_authors;
+    pub(super) mod missing_license;
+    pub(super) mod missing_license_url;
+    pub(super) mod placeholder;
+    pub(super) mod prerelease_in_stable;
+    pub(super) mod preview_version;
+    pub(super) mod reserved_id;
+    pub(super) mod schema;
+    pub(super) mod syntax;
+    pub(super) mod text_control_characters;
+    pub(super) mod unknown_field;
+    pub(super) mod unsafe_link;
+    pub(super) mod version_format;
+}
 mod npm;
 mod provenance;
 mod published;

@@ -1,3 +1,0 @@
-//! Rules about GitHub releases.
-
-pub(super) mod asset_not_found;
