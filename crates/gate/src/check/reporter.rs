@@ -32,6 +32,13 @@ pub(super) struct FindingFile<'a> {
     pub(super) manifest: Option<&'a Manifest>,
 }
 
+impl<'a> FindingFile<'a> {
+    /// The manifest of an agent.
+    pub(super) fn manifest(agent: &'a str, manifest: &'a Manifest) -> Self {
+        Self { agent: Some(agent), file: "agent.json", text: manifest.text(), manifest: Some(manifest) }
+    }
+}
+
 /// The place of a finding, before it is converted to lines and columns.
 enum Anchor {
     File,
@@ -169,6 +176,11 @@ impl Draft<'_> {
             finding.help = Some(printable(&help.into()).into_owned());
         }
         self
+    }
+
+    /// Adds the name that was probably meant, or else this help.
+    pub(super) fn suggest(self, near: Option<&str>, otherwise: &str) -> Self {
+        self.help(near.map_or_else(|| otherwise.to_owned(), |near| format!("did you mean `{near}`?")))
     }
 
     /// Adds an edit that fixes the problem.

@@ -39,9 +39,7 @@ fn check(registry: &Registry, options: &CheckOptions<'_>, report: &mut Reporter<
         let Some(manifest) = entry.manifest.present() else { continue };
         let found = advisories.malicious(registry, &entry.id, manifest);
         let help = "bring the agent to a version without it, or withdraw it in `registry.toml`";
-        let about =
-            FindingFile { agent: Some(&entry.id), file: "agent.json", text: manifest.text(), manifest: Some(manifest) };
-        report.about(about, |report| {
+        report.about(FindingFile::manifest(&entry.id, manifest), |report| {
             for package in found.iter().filter(|package| package.is_own()) {
                 let release = manifest.agent().releases().find(|release| release.channel == package.channel);
                 let place = release.map(|release| release.package_pointer(package.kind, "package")).unwrap_or_default();

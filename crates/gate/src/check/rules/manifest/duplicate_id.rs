@@ -29,13 +29,7 @@ fn check(registry: &Registry, _options: &CheckOptions<'_>, report: &mut Reporter
         }
         if let Some(first) = seen.insert(id, &entry.id) {
             seen.insert(id, first);
-            let about = FindingFile {
-                agent: Some(&entry.id),
-                file: "agent.json",
-                text: manifest.text(),
-                manifest: Some(manifest),
-            };
-            report.about(about, |report| {
+            report.about(FindingFile::manifest(&entry.id, manifest), |report| {
                 report
                     .value("/id", format!("the id {} already belongs to the agent in {}", quote(id), quote(first)))
                     .help("choose another id, and name the folder after it");

@@ -30,10 +30,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
                 .help("remove it");
             continue;
         }
-        let draft = report.key(pointer, format!("unknown member {}", quote(key)));
-        match nearest(key, known_members()) {
-            Some(near) => draft.help(format!("did you mean `{near}`?")),
-            None => draft.help("remove it"),
-        };
+        let near = nearest(key, known_members());
+        report.key(pointer, format!("unknown member {}", quote(key))).suggest(near, "remove it");
     }
 }

@@ -35,13 +35,11 @@ fn check(registry: &Registry, options: &CheckOptions<'_>, report: &mut Reporter<
             continue;
         }
         let Some(manifest) = entry.manifest.present() else { continue };
-        let about =
-            FindingFile { agent: Some(&entry.id), file: "agent.json", text: manifest.text(), manifest: Some(manifest) };
         let pointer = match channel {
             Channel::Stable => "/version",
             Channel::Preview => "/preview/version",
         };
-        report.about(about, |report| {
+        report.about(FindingFile::manifest(&entry.id, manifest), |report| {
             report
                 .value(pointer, format!("the version {revocation}"))
                 .help("bring the agent to a good version; or hold it at one, without `until` and `views`, or withdraw it in `registry.toml`");

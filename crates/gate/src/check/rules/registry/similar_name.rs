@@ -60,12 +60,6 @@ fn check<'a>(registry: &'a Registry, options: &CheckOptions<'_>, report: &mut Re
             if others.is_empty() {
                 continue;
             }
-            let about = FindingFile {
-                agent: Some(folder),
-                file: "agent.json",
-                text: manifest.text(),
-                manifest: Some(manifest),
-            };
             let others = others.into_iter().map(|other| agents[other].manifest);
             let message = match key {
                 "name" => {
@@ -74,7 +68,7 @@ fn check<'a>(registry: &'a Registry, options: &CheckOptions<'_>, report: &mut Re
                 }
                 _ => format!("looks like the id {}", brief_list(others.map(|other| quote(other.id())), SHOWN)),
             };
-            report.about(about, |report| {
+            report.about(FindingFile::manifest(folder, manifest), |report| {
                 report.value(format!("/{key}"), format!("{} {message}", quote(what(manifest)))).help(
                     "choose a name that looks different, or switch the rule off for these agents in `registry.toml`",
                 );
