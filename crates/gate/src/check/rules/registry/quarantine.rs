@@ -1,8 +1,9 @@
 use serde_json::Value;
 
+use super::check_file;
 use crate::check::rules::prelude::*;
-use acp_registry_client::registry::{Loaded, Quarantine};
-use acp_registry_plan::manifest::{SyntaxError, escape_segment};
+use acp_registry_client::registry::Quarantine;
+use acp_registry_plan::manifest::escape_segment;
 use acp_registry_plan::text::nearest;
 use acp_registry_plan::timestamp::date;
 
@@ -31,27 +32,8 @@ const REASON: &str = "write why the agent is neither started nor updated";
 const MEMBERS: [&str; 2] = ["reason", "until"];
 
 fn check(registry: &Registry, _options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
-    let about = FindingFile { file: "quarantine.json", ..FindingFile::default() };
-    match &registry.quarantine {
-        Loaded::Missing => {}
-        Loaded::Unreadable(error) => report.about(about, |report| {
-            report.file(error.to_string()).grave().help("put a regular file that can be read in its place");
-        }),
-        Loaded::NotUtf8 { text, offset } => report.about(FindingFile { text, ..about }, |report| {
-            report.range(*offset..*offset, "not UTF-8").grave().help("save the file as UTF-8");
-        }),
-        Loaded::Broken(SyntaxError { text, message, help, range }) => {
-            report.about(FindingFile { text, ..about }, |report| {
-                report.range(range.clone(), format!("not valid JSON: {message}")).grave().help(help.unwrap_or(FORM));
-            });
-        }
-        Loaded::Present(quarantine) => {
-            let document = &quarantine.document;
-            report.about(FindingFile { text: document.text(), manifest: Some(document), ..about }, |report| {
-                check_members(registry, quarantine, report);
-            });
-        }
-    }
+    let look = |quarantine: &Quarantine, report: &mut Reporter<'_>| check_members(registry, quarantine, report);
+    check_file("quarantine.json", &registry.quarantine, |quarantine| &quarantine.document, FORM, look, report);
 }
 
 fn check_members(registry: &Registry, quarantine: &Quarantine, report: &mut Reporter<'_>) {
@@ -66,11 +48,8 @@ fn check_members(registry: &Registry, quarantine: &Quarantine, report: &mut Repo
         let pointer = format!("/{}", escape_segment(id));
         check_entry(id, entry, &pointer, report);
         if registry.entry(id).is_none() {
-            let draft = report.key(pointer, format!("there is no agent {}", quote(id)));
-            match nearest(id, registry.entries.iter().map(|entry| entry.id.as_str())) {
-                Some(near) => draft.help(format!("did you mean `{near}`?")),
-                None => draft.help("remove the id"),
-            };
+            let near = nearest(id, registry.entries.iter().map(|entry| entry.id.as_str()));
+            report.key(pointer, format!("there is no agent {}", quote(id))).suggest(near, "remove the id");
         }
     }
 }
@@ -115,11 +94,8 @@ fn check_entry(id: &str, entry: &Value, pointer: &str, report: &mut Reporter<'_>
     }
     for name in members.keys().filter(|name| !MEMBERS.contains(&name.as_str())) {
         let member = format!("{pointer}/{}", escape_segment(name));
-        let draft = report.key(member, format!("the entry of {id} has the unknown member {}", quote(name)));
-        match nearest(name, MEMBERS) {
-            Some(near) => draft.help(format!("did you mean `{near}`?")),
-            None => draft.help("remove it"),
-        };
+        let message = format!("the entry of {id} has the unknown member {}", quote(name));
+        report.key(member, message).suggest(nearest(name, MEMBERS), "remove it");
     }
 }
 

@@ -1,8 +1,8 @@
 use serde_json::Value;
 
+use super::check_file;
 use crate::check::rules::prelude::*;
-use acp_registry_client::registry::Loaded;
-use acp_registry_plan::manifest::{AgentId, SyntaxError, escape_segment};
+use acp_registry_plan::manifest::{AgentId, Manifest, escape_segment};
 use acp_registry_plan::revocations::{REVOKED, VersionSet};
 use acp_registry_plan::text::{is_hidden, nearest};
 use acp_registry_plan::timestamp::date;
@@ -32,29 +32,13 @@ const FORM: &str = "the file is one object: { \"schema\": 1, \"revoked\": [ … 
 const MEMBERS: [&str; 5] = ["id", "versions", "level", "reason", "since"];
 
 fn check(registry: &Registry, _options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
-    let about = FindingFile { file: REVOKED, ..FindingFile::default() };
-    match &registry.revoked {
-        Loaded::Missing => {}
-        Loaded::Unreadable(error) => report.about(about, |report| {
-            report.file(error.to_string()).help("put a regular file that can be read in its place");
-        }),
-        Loaded::NotUtf8 { text, offset } => report.about(FindingFile { text, ..about }, |report| {
-            report.range(*offset..*offset, "not UTF-8").help("save the file as UTF-8");
-        }),
-        Loaded::Broken(SyntaxError { text, message, help, range }) => {
-            report.about(FindingFile { text, ..about }, |report| {
-                report.range(range.clone(), format!("not valid JSON: {message}")).help(help.unwrap_or(FORM));
-            });
+    let look = |document: &Manifest, report: &mut Reporter<'_>| {
+        for (pointer, range) in document.places().repeated_keys(50) {
+            report.member(pointer, range, "the member is there twice").help("keep one of the two");
         }
-        Loaded::Present(document) => {
-            report.about(FindingFile { text: document.text(), manifest: Some(document), ..about }, |report| {
-                for (pointer, range) in document.places().repeated_keys(50) {
-                    report.member(pointer, range, "the member is there twice").help("keep one of the two");
-                }
-                check_document(&document.value(), report);
-            });
-        }
-    }
+        check_document(&document.value(), report);
+    };
+    check_file(REVOKED, &registry.revoked, |document| document, FORM, look, report);
 }
 
 fn check_document(document: &Value, report: &mut Reporter<'_>) {
@@ -111,11 +95,8 @@ fn check_item(item: &Value, pointer: &str, report: &mut Reporter<'_>) {
         if let Some((message, help)) = problem {
             report.value(place, message).help(help);
         } else if !MEMBERS.contains(&name.as_str()) {
-            let draft = report.key(place, format!("the item has the unknown member {}", quote(name)));
-            match nearest(name, MEMBERS) {
-                Some(near) => draft.help(format!("did you mean `{near}`?")),
-                None => draft.help("remove it"),
-            };
+            let message = format!("the item has the unknown member {}", quote(name));
+            report.key(place, message).suggest(nearest(name, MEMBERS), "remove it");
         }
     }
 }
