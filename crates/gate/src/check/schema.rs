@@ -95,64 +95,54 @@ pub fn index_errors(index: &Value) -> Vec<String> {
 fn describe(error: &ValidationError<'_>) -> Vec<Violation> {
     let place = error.instance_path().as_str().to_owned();
     let keyword = error.kind().keyword().to_owned();
-    let one = |pointer: String, is_key, message: String, help: Option<String>| {
-        vec![Violation { pointer, is_key, keyword: keyword.clone(), message, help }]
+    let name = member_name(&place);
+    let about_key = |key: &str, message: String, near: Option<&str>, known: &str| {
+        let pointer = format!("{place}/{}", acp_registry_plan::manifest::escape_segment(key));
+        let help = Some(near.map_or_else(|| known.to_owned(), |near| format!("did you mean `{near}`?")));
+        Violation { pointer, is_key: true, keyword: keyword.clone(), message, help }
     };
-    let name = member_name;
-    let member = |key: &str| format!("{place}/{}", acp_registry_plan::manifest::escape_segment(key));
-    match error.kind() {
-        Kind::AdditionalProperties { unexpected } => unexpected
-            .iter()
-            .flat_map(|key| {
-                let known = known_at(error);
-                let help = match nearest(key, known.iter().map(String::as_str)) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("known members: {}", known.join(", ")),
-                };
-                one(member(key), true, format!("{} has no member {}", name(&place), quote(key)), Some(help))
-            })
-            .collect(),
+    let (message, help) = match error.kind() {
+        Kind::AdditionalProperties { unexpected } => {
+            let known = around(error)["properties"].as_object();
+            let known: Vec<&str> = known.into_iter().flat_map(|known| known.keys()).map(String::as_str).collect();
+            let described = unexpected.iter().map(|key| {
+                let message = format!("{name} has no member {}", quote(key));
+                let near = nearest(key, known.iter().copied());
+                about_key(key, message, near, &format!("known members: {}", known.join(", ")))
+            });
+            return described.collect();
+        }
         Kind::PropertyNames { error: inner } => {
             let key = inner.instance().as_str().unwrap_or_default();
-            let known = match inner.kind() {
-                Kind::Enum { options } => strings(options),
+            let known: Vec<&str> = match inner.kind() {
+                Kind::Enum { options } => options.as_array().into_iter().flatten().filter_map(Value::as_str).collect(),
                 _ => Vec::new(),
             };
-            let meant = guess_platform(key).map(Platform::as_str);
-            let help = match meant.or_else(|| nearest(key, known.iter().map(String::as_str))) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("one of {}", known.join(", ")),
-            };
-            one(member(key), true, format!("{} is not a platform", quote(key)), Some(help))
+            let near = guess_platform(key).map(Platform::as_str).or_else(|| nearest(key, known.iter().copied()));
+            let message = format!("{} is not a platform", quote(key));
+            return vec![about_key(key, message, near, &format!("one of {}", known.join(", ")))];
         }
         Kind::Required { property } => {
             let key = property.as_str().unwrap_or_default();
-            one(
-                place.clone(),
-                false,
-                format!("{} lacks the required member `{key}`", name(&place)),
-                Some(format!("add `{key}`")),
-            )
+            (format!("{name} lacks the required member `{key}`"), Some(format!("add `{key}`")))
         }
         Kind::Type { .. } => {
-            let (expected, help) = type_remedy(error, &AGENT_VALUE);
-            one(place.clone(), false, format!("{} must be {expected}", name(&place)), Some(help))
+            let (expected, help) = type_remedy(error);
+            (format!("{name} must be {expected}"), Some(help))
         }
-        Kind::MinLength { .. } => one(place.clone(), false, format!("{} is empty", name(&place)), Some(empty_remedy())),
+        Kind::MinLength { .. } => (format!("{name} is empty"), Some("write a text between the quotes".to_owned())),
         Kind::MaxLength { limit } => {
-            let message = format!("{} is longer than {limit} characters", name(&place));
-            one(place.clone(), false, message, Some("write a shorter text".to_owned()))
+            (format!("{name} is longer than {limit} characters"), Some("write a shorter text".to_owned()))
         }
-        Kind::MinProperties { .. } => {
-            one(place.clone(), false, format!("{} is empty", name(&place)), Some("name at least one".to_owned()))
-        }
+        Kind::MinProperties { .. } => (format!("{name} is empty"), Some("name at least one".to_owned())),
         Kind::Pattern { pattern } => {
             let value = quote(error.instance().as_str().unwrap_or_default());
             let (what, help) = expected_form(&place, pattern);
-            one(place.clone(), false, format!("{value} is not {what}"), Some(help))
+            (format!("{value} is not {what}"), Some(help))
         }
-        _ => one(place.clone(), false, error.to_string(), None),
-    }
+        _ => (error.to_string(), None),
+    };
+    vec![Violation { pointer: place, is_key: false, keyword, message, help }]
 }
 
 /// The key of a value, quoted; for an array item, the array's key with the item's position.
@@ -180,40 +170,23 @@ fn expected_form(place: &str, pattern: &str) -> (&'static str, String) {
     }
 }
 
-fn strings(values: &Value) -> Vec<String> {
-    values.as_array().into_iter().flatten().filter_map(Value::as_str).map(ToOwned::to_owned).collect()
-}
-
-/// The members that the schema defines at the place of an unknown one.
-fn known_at(error: &ValidationError<'_>) -> Vec<String> {
-    let mut path = error.schema_path().as_str().to_owned();
-    path.truncate(path.rfind('/').unwrap_or(0));
-    let known = AGENT_VALUE.pointer(&format!("{path}/properties")).and_then(Value::as_object);
-    known.map(|known| known.keys().cloned().collect()).unwrap_or_default()
-}
-
 /// What stands where a value of this type is expected, and what to write there.
-pub(super) fn type_remedy(error: &ValidationError<'_>, schema: &Value) -> (&'static str, String) {
+fn type_remedy(error: &ValidationError<'_>) -> (&'static str, String) {
     let Kind::Type { kind: TypeKind::Single(expected) } = error.kind() else {
         return ("of another type", "see agent.schema.json, which is published beside the index".to_owned());
     };
     let value: &Value = error.instance();
     match expected {
-        JsonType::Object => ("an object", object(around(error, schema))),
+        JsonType::Object => ("an object", object(around(error))),
         JsonType::Array => ("an array", list(value)),
         _ => ("a string", string(value)),
     }
 }
 
-/// What to write in the place of an empty text.
-pub(super) fn empty_remedy() -> String {
-    "write a text between the quotes".to_owned()
-}
-
 /// The schema that has the broken keyword.
-fn around<'s>(error: &ValidationError<'_>, schema: &'s Value) -> &'s Value {
+fn around(error: &ValidationError<'_>) -> &'static Value {
     let path = error.schema_path().as_str();
-    schema.pointer(path.rsplit_once('/').unwrap_or_default().0).unwrap_or(&Value::Null)
+    AGENT_VALUE.pointer(path.rsplit_once('/').unwrap_or_default().0).unwrap_or(&Value::Null)
 }
 
 fn string(value: &Value) -> String {
