@@ -6,7 +6,7 @@ use resvg::usvg::{ImageHrefResolver, Options, Tree};
 use roxmltree::{Attribute, Document, Node};
 
 use super::css::Declaration;
-use super::own::Paint;
+use super::paint::Paint;
 use super::{Icon, Shape};
 
 /// The elements that are drawn. The others can multiply what there is to draw, or embed other documents.

@@ -6,7 +6,6 @@ mod css;
 mod draw;
 mod elements;
 mod gradient;
-mod own;
 mod paint;
 
 use std::collections::HashSet;
@@ -132,11 +131,8 @@ impl Styled {
 
 impl<'a> Icon<'a> {
     pub(super) fn parse(text: &'a str) -> Result<Self, XmlError> {
-        let too_many = |what: &str, limit: usize| XmlError {
-            message: format!("has more than {limit} {what}"),
-            help: None,
-            range: 0..0,
-        };
+        let whole = |message: String| XmlError { message, help: None, range: 0..0 };
+        let too_many = |what: &str, limit: usize| whole(format!("has more than {limit} {what}"));
         let attributes = text.bytes().filter(|&b| b == b'=').count();
         if attributes > ATTRIBUTE_LIMIT {
             return Err(too_many("attributes", ATTRIBUTE_LIMIT));
@@ -160,11 +156,8 @@ impl<'a> Icon<'a> {
         let (elements, cascade) = (Elements::of(&icon), Cascade::of(&icon));
         let gradients = Gradients::of(&icon, &elements, &cascade);
         let sheets = Sheets { elements: &elements, cascade: &cascade, gradients: &gradients };
-        let shapes = paint::shapes(&icon, sheets).map_err(|error| XmlError {
-            message: error.to_string(),
-            help: None,
-            range: 0..0,
-        })?;
+        let endless = || whole("`use` elements lead to too many others, or to themselves".to_owned());
+        let shapes = paint::shapes(&icon, sheets).ok_or_else(endless)?;
         let colors = color::colors(&icon, &elements, &cascade, &gradients);
         drop((elements, cascade, gradients));
         (icon.shapes, icon.colors) = (shapes, colors);
