@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::task::spawn_blocking;
 use url::Url;
 
 use acp_registry_archive::{self as archive, ArchiveListing, BinaryFormat, CmdNotFound, Limits, Program};
@@ -82,7 +82,8 @@ impl ArchiveRequest<'_> {
         client: &Client,
         progress: &(dyn Fn(SurveyEvent) + Sync),
     ) -> Result<Archive, FetchError> {
-        let disk = |error: &io::Error| self.failed(Problem::disk(error));
+        let disk =
+            |error: &io::Error| FetchError { url: shown(self.url), hops: Vec::new(), problem: Problem::disk(error) };
         if let Some(digest) = self.digest
             && let Some(path) = client.cached_file(self.url, digest)
             && let Some(archive) = self.inspect_cached(&path, digest).await
@@ -93,7 +94,9 @@ impl ArchiveRequest<'_> {
         let file = Arc::new(tempfile::tempfile_in(temporary()).map_err(|error| disk(&error))?);
         let growth = GrowthEnd(Arc::default());
         let first = self.cmds.first().cloned().unwrap_or_default();
-        let listing = self.list_while_it_comes(&file, first.clone(), &growth.0);
+        let reader = GrowingFile { file: file.clone(), growth: growth.0.clone(), read: 0 };
+        let (cmd, limits) = (first.clone(), self.limits);
+        let listing = spawn_blocking(move || archive::list_stream(reader, &cmd, &limits));
         let mut sink = Receiver {
             file: &file,
             written: 0,
@@ -127,17 +130,6 @@ impl ArchiveRequest<'_> {
         Ok(Archive { answer, sha256, inspections })
     }
 
-    fn list_while_it_comes(
-        &self,
-        file: &Arc<File>,
-        cmd: String,
-        growth: &Arc<Growth>,
-    ) -> JoinHandle<Result<ArchiveListing, archive::Error>> {
-        let reader = GrowingFile { file: file.clone(), growth: growth.clone(), read: 0 };
-        let limits = self.limits;
-        spawn_blocking(move || archive::list_stream(reader, &cmd, &limits))
-    }
-
     /// Inspects the file for the programs that are not in `done` yet.
     async fn inspect_rest(&self, file: &Arc<File>, done: &mut BTreeMap<String, Result<Inspection, archive::Error>>) {
         for cmd in self.cmds {
@@ -158,10 +150,6 @@ impl ArchiveRequest<'_> {
         let mut inspections = BTreeMap::new();
         self.inspect_rest(&file, &mut inspections).await;
         Some(Archive { answer: Answer::default(), sha256, inspections })
-    }
-
-    fn failed(&self, problem: Problem) -> FetchError {
-        FetchError { url: shown(self.url), hops: Vec::new(), problem }
     }
 }
 
@@ -227,17 +215,11 @@ impl Growth {
         self.changed.notify_all();
     }
 
+    /// Marks the file as complete or failed, unless it is either already.
     fn end(&self, is_complete: bool) {
-        let state = if is_complete { DownloadState::Complete } else { DownloadState::Failed };
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).1 = state;
-        self.changed.notify_all();
-    }
-
-    /// Marks the file as failed, unless it is complete already.
-    fn give_up(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.1 == DownloadState::Growing {
-            state.1 = DownloadState::Failed;
+            state.1 = if is_complete { DownloadState::Complete } else { DownloadState::Failed };
         }
         drop(state);
         self.changed.notify_all();
@@ -259,7 +241,7 @@ struct GrowthEnd(Arc<Growth>);
 
 impl Drop for GrowthEnd {
     fn drop(&mut self) {
-        self.0.give_up();
+        self.0.end(false);
     }
 }
 

@@ -22,8 +22,8 @@ use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::manifest::{Agent, Distribution, NpmSpec, PackageKind, Pin, Platform, PypiSpec};
 use acp_registry_plan::text::quote;
 use acp_registry_sources::github::{Release, ReleaseId};
-use acp_registry_sources::npm::{self, Packument};
-use acp_registry_sources::pypi::{self, Wheel};
+use acp_registry_sources::npm::Packument;
+use acp_registry_sources::pypi;
 use acp_registry_sources::{Attestations, Needs, SourceError, Sources};
 use futures_util::stream::{self, StreamExt as _};
 use url::Url;
@@ -271,41 +271,46 @@ impl Surveyor<'_> {
         };
         (survey.links, survey.npm, survey.pypi) = futures_util::join!(links, npm, pypi);
         if let Some(roots) = self.roots {
-            if let Some(registry) = &self.sources.npm {
-                survey.provenance = self.ask_npm_who_built(targets, &survey.npm, registry, roots, asked).await;
-            }
-            if let Some(index) = &self.sources.pypi {
-                let found = self.ask_pypi_who_built(targets, &survey.pypi, index, roots, asked).await;
-                survey.provenance.extend(found);
-            }
+            survey.provenance = self.ask_who_built(targets, survey, roots, asked).await;
         }
     }
 
-    /// Asks for the attestations of the Python versions of which the index has said that there are some: those of each wheel
-    /// of which it has said so, for people install one or another of them. All must count.
-    async fn ask_pypi_who_built(
+    /// Asks for the attestations of the versions of which their registry has said that there are some; of a Python version, those
+    /// of each wheel of which it has said so, for people install one or another of them. All must count.
+    async fn ask_who_built(
         &self,
         targets: &Targets,
-        pypi: &BTreeMap<String, SourceAnswer<pypi::Project>>,
-        index: &pypi::PackageIndex,
+        survey: &Survey,
         roots: &TrustRoots,
         asked: &AtomicU64,
     ) -> BTreeMap<Built, Result<Vec<Provenance>, provenance::Error>> {
-        let attested = |built: &Built| {
-            let release = pypi.get(&built.name)?.as_ref().ok()?.as_ref()?.release(&built.version)?;
-            let wheels = release.wheels.iter().filter(|wheel| wheel.attestations.is_some()).take(WHEELS).cloned();
-            Some(wheels.collect::<Vec<_>>()).filter(|wheels| !wheels.is_empty())
+        let artifacts = |Built { kind, name, version, .. }: &Built| match kind {
+            PackageKind::Npx => {
+                let found = survey.npm.get(name)?.as_ref().ok()?.as_ref()?.version(version)?;
+                let integrity = found.integrity.as_ref().filter(|_| found.is_attested)?;
+                Some(vec![Artifact::npm(name, version, integrity)?])
+            }
+            PackageKind::Uvx => {
+                let release = survey.pypi.get(name)?.as_ref().ok()?.as_ref()?.release(version)?;
+                let wheels = release.wheels.iter().filter(|wheel| wheel.attestations.is_some()).take(WHEELS).cloned();
+                let artifact = |wheel| Artifact::Wheel { name: name.clone(), version: version.clone(), wheel };
+                Some(wheels.map(artifact).collect::<Vec<_>>()).filter(|wheels| !wheels.is_empty())
+            }
         };
-        let built = targets.built.iter().filter(|built| built.kind == PackageKind::Uvx);
-        let built: Vec<(&Built, Vec<Wheel>)> = built.filter_map(|built| Some((built, attested(built)?))).collect();
-        let questions = built.iter().map(|question| (question.0, question));
-        let ask = async |(built, wheels): &(&Built, Vec<Wheel>)| {
+        let built = targets.built.iter().filter_map(|built| Some((built, artifacts(built)?)));
+        let built: Vec<(&Built, Vec<Artifact>)> = built.collect();
+        let ask = async |(built, artifacts): &(&Built, Vec<Artifact>)| {
             let Built { name, version, repository, .. } = built;
             let mut proven = Vec::new();
-            for wheel in wheels {
-                let artifact = Artifact::Wheel { name: name.clone(), version: version.clone(), wheel: wheel.clone() };
-                let answer = index.attestations(self.client, (name, version), wheel).await;
-                let found = check(roots, answer, &artifact, repository)?;
+            for artifact in artifacts {
+                let answer = match (artifact, &self.sources.npm, &self.sources.pypi) {
+                    (Artifact::Wheel { wheel, .. }, _, Some(index)) => {
+                        index.attestations(self.client, (name, version), wheel).await
+                    }
+                    (_, Some(registry), _) => registry.attestations(self.client, name, version).await,
+                    _ => Ok(None),
+                };
+                let found = check(roots, answer, artifact, repository)?;
                 if found.is_empty() {
                     return Ok(found);
                 }
@@ -313,31 +318,7 @@ impl Surveyor<'_> {
             }
             Ok(proven)
         };
-        self.ask(questions, asked, ask).await
-    }
-
-    /// Asks for the attestations of the npm versions of which the registry has said that there are some.
-    async fn ask_npm_who_built(
-        &self,
-        targets: &Targets,
-        npm: &BTreeMap<String, SourceAnswer<Packument>>,
-        registry: &npm::Registry,
-        roots: &TrustRoots,
-        asked: &AtomicU64,
-    ) -> BTreeMap<Built, Result<Vec<Provenance>, provenance::Error>> {
-        let artifact = |built: &Built| {
-            let version = npm.get(&built.name)?.as_ref().ok()?.as_ref()?.version(&built.version)?;
-            let integrity = version.integrity.as_ref().filter(|_| version.is_attested)?;
-            Artifact::npm(&built.name, &built.version, integrity)
-        };
-        let built = targets.built.iter().filter(|built| built.kind == PackageKind::Npx);
-        let built: Vec<(&Built, Artifact)> = built.filter_map(|built| Some((built, artifact(built)?))).collect();
-        let questions = built.iter().map(|question| (question.0, question));
-        let ask = async |(built, artifact): &(&Built, Artifact)| {
-            let answer = registry.attestations(self.client, &built.name, &built.version).await;
-            check(roots, answer, artifact, &built.repository)
-        };
-        self.ask(questions, asked, ask).await
+        self.ask(built.iter().map(|question| (question.0, question)), asked, ask).await
     }
 
     /// Asks GitHub for the releases that archives belong to: all of them if archives are downloaded, for their digests;
@@ -437,19 +418,21 @@ impl Targets {
                     add(&mut targets.archives, &target.archive);
                     targets.cmds.entry(target.archive.clone()).or_default().insert(target.cmd.clone());
                 }
-                if let Some(Ok(spec)) = release.distribution.npx.as_ref().map(|npx| npx.package.parse::<NpmSpec>()) {
-                    if let (Pin::Exact(version), Some(repository)) = (spec.pin, &agent.repository) {
-                        let (kind, name, repository) = (PackageKind::Npx, spec.name.clone(), repository.clone());
+                for (kind, package) in release.distribution.packages() {
+                    let (names, spec) = match kind {
+                        PackageKind::Npx => {
+                            (&mut targets.npm, package.package.parse().map(|spec: NpmSpec| (spec.name, spec.pin)))
+                        }
+                        PackageKind::Uvx => {
+                            (&mut targets.pypi, package.package.parse().map(|spec: PypiSpec| (spec.name, spec.pin)))
+                        }
+                    };
+                    let Ok((name, pin)) = spec else { continue };
+                    if let (Pin::Exact(version), Some(repository)) = (pin, &agent.repository) {
+                        let (name, repository) = (name.clone(), repository.clone());
                         targets.built.insert(Built { kind, name, version, repository });
                     }
-                    targets.npm.insert(spec.name);
-                }
-                if let Some(Ok(spec)) = release.distribution.uvx.as_ref().map(|uvx| uvx.package.parse::<PypiSpec>()) {
-                    if let (Pin::Exact(version), Some(repository)) = (spec.pin, &agent.repository) {
-                        let (kind, name, repository) = (PackageKind::Uvx, spec.name.clone(), repository.clone());
-                        targets.built.insert(Built { kind, name, version, repository });
-                    }
-                    targets.pypi.insert(spec.name);
+                    names.insert(name);
                 }
             }
             for page in [&agent.repository, &agent.website, &agent.license_url].into_iter().flatten() {
