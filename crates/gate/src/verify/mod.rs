@@ -23,7 +23,6 @@ mod merge;
 mod out;
 mod plan;
 mod quarantine;
-mod request;
 mod row;
 mod run;
 mod setup;
@@ -50,13 +49,12 @@ use crate::select;
 pub use answer::{LastAnswer, OfferedMethod, Unanswered};
 pub use attempts::{Attempts, StartAttempt, Trying};
 pub use examined::{EarlierExamination, PastExamination};
-pub use job::{Job, Nothing, Verified, lacks_package_managers, sources_down};
+pub use job::{Job, Nothing, REUSE_MAX_AGE, Verified, VerifyRequest, lacks_package_managers, sources_down};
 pub use merge::{
     MergeError, Merged, ShardFile, ShardFileError, ShardFilesError, ShardSnapshot, Unknown, merge, merge_files,
 };
 pub use plan::{Earlier, MALICIOUS, NewClosures, Selection, Shard, ShardError, plan, refuse_malicious};
 pub use quarantine::{Advice, QuarantinedAgent, WhenHeld};
-pub use request::{REUSE_MAX_AGE, VerifyRequest};
 pub use row::{Row, RowCounts, State};
 pub use run::{Verifier, VerifyEvent};
 pub use setup::{INSTALL_TIMEOUT, Machine, StartOptions, usual_jobs};
