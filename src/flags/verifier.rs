@@ -1,16 +1,21 @@
 //! Flags about installing and starting agents for a check, and the verifier that they describe.
 
 use std::env;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use acp_registry::config::Config;
 use acp_registry::duration;
 use acp_registry::examination::Demand;
 use acp_registry::failure::Failure;
+use acp_registry::handshake::HandshakeOptions;
 use acp_registry::host::fs::temporary;
 use acp_registry::host::process::Environment;
 use acp_registry::http::{AllowedHosts, Client};
-use acp_registry::verify::{Machine, StartOptions, Verifier, usual_jobs};
+use acp_registry::install::Installer;
+use acp_registry::sources::{Registries, npm_variables, uv_variables};
+use acp_registry::verify::{AgentLock, INSTALL_TIMEOUT, Sources, Verifier, usual_jobs};
 
 use crate::flags::isolation::{NetworkKind, SandboxKind, isolation, launcher, networks};
 use crate::flags::{network, value};
@@ -76,29 +81,40 @@ impl VerifierArgs {
         }
         let client = Client::new(network);
         client.prepare()?;
+        let networks = networks(self.sandbox, self.network, demand)?;
         let variable = |name: &str| env::var(name).ok();
-        let machine = Machine {
-            environment: Environment::from_host(env::vars_os()),
-            temporary: temporary(),
-            home: env::home_dir(),
-            launcher: launcher(),
-            surroundings: network::surroundings(&variable),
-            packages: network::package_cache().filter(|_| use_cache),
-            client,
-        };
-        let options = StartOptions {
-            isolation: isolation(self.sandbox, self.network),
-            networks: networks(self.sandbox, self.network, demand)?,
-            timeout: self.timeout,
-            install_timeout: self.install_timeout,
+        let surroundings = network::surroundings(&variable);
+        // Installed programs are started by absolute path.
+        let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
+        let mut handshake = HandshakeOptions::new(real(temporary()));
+        handshake.timeout = self.timeout.unwrap_or(handshake.timeout);
+        handshake.probe = handshake.probe.filter(|_| probes);
+        let installer = Installer {
+            npm: npm_variables(&surroundings),
+            uv: uv_variables(&surroundings),
+            registries: Registries::configured(&surroundings),
             limits: config.archive_limits.limits(),
-            probes,
-            demand: demand.clone(),
+            timeout: self.install_timeout.unwrap_or(INSTALL_TIMEOUT),
+            launcher: launcher(),
+            packages: network::package_cache().filter(|_| use_cache),
             allow_build: self.allow_build,
+            // npx asks for permission.
+            vouches: false,
+            ..Installer::new(Arc::new(client), Environment::from_host(env::vars_os()))
+        };
+        Ok(Verifier {
+            installer,
             builders: config.builders(),
             approved_scripts: config.approved_scripts(),
-        };
-        Ok(Verifier::new(machine, options))
+            isolation: isolation(self.sandbox, self.network),
+            home: env::home_dir().map(real),
+            handshake,
+            demand: demand.clone(),
+            networks,
+            keep: None,
+            sources: Sources::default(),
+            turns: AgentLock::default(),
+        })
     }
 }
 

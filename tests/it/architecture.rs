@@ -128,8 +128,8 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "gate",
         "verify",
         &[
-            "advisories", "archive", "closure", "digest", "examination", "handshake", "install", "json", "manifest",
-            "http", "registry", "failure", "select", "host", "text", "timestamp", "sources",
+            "advisories", "closure", "digest", "examination", "handshake", "install", "json", "manifest", "registry",
+            "failure", "select", "host", "text", "timestamp",
         ],
     ),
     (

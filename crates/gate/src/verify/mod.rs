@@ -25,7 +25,6 @@ mod plan;
 mod quarantine;
 mod row;
 mod run;
-mod setup;
 mod snapshot;
 mod sources;
 mod times;
@@ -56,8 +55,7 @@ pub use merge::{
 pub use plan::{Earlier, MALICIOUS, NewClosures, Selection, Shard, ShardError, plan, refuse_malicious};
 pub use quarantine::{Advice, QuarantinedAgent, WhenHeld};
 pub use row::{Row, RowCounts, State};
-pub use run::{Verifier, VerifyEvent};
-pub use setup::{INSTALL_TIMEOUT, Machine, StartOptions, usual_jobs};
+pub use run::{INSTALL_TIMEOUT, Verifier, VerifyEvent, usual_jobs};
 pub use snapshot::{SCHEMA, SNAPSHOT_FILE, SNAPSHOT_LIMIT, Snapshot};
 pub use sources::{DistributionOrigin, Sources};
 pub use times::RunTimes;

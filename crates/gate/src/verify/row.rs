@@ -119,6 +119,27 @@ impl RowCounts {
 }
 
 impl Row {
+    /// A row with nothing but this.
+    pub(crate) fn new(id: &str, version: &str, channel: Channel, kind: Option<Kind>, state: State) -> Self {
+        Self {
+            id: id.to_owned(),
+            version: version.to_owned(),
+            channel,
+            kind,
+            held: None,
+            install: Duration::ZERO,
+            scripts_not_run: ScriptsNotRun::default(),
+            is_not_startable: false,
+            left: None,
+            unwatched: None,
+            writes: None,
+            hosts: None,
+            state,
+            basis: None,
+            source_down: None,
+        }
+    }
+
     /// What the run says about the agent. A kept row has passed before.
     pub fn verdict(&self) -> TaskVerdict {
         match &self.state {

@@ -23,7 +23,7 @@ use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::Instant;
 
 use super::snapshot::LISTED;
-use super::sources::{DistributionOrigin, Sources};
+use super::sources::Sources;
 use super::{AgentLock, Networks, Row, State, Task, TaskKind, TaskVerdict};
 
 /// Installs and checks agents.
@@ -35,8 +35,6 @@ pub struct Verifier {
     pub builders: BTreeSet<String>,
     /// The install scripts of dependencies that the registry has approved, by agent.
     pub approved_scripts: BTreeMap<String, Vec<String>>,
-    /// The environment variables of agents.
-    pub environment: Environment,
     /// Isolates agents, but not package managers. The directory of [`Isolation::OwnUser`] is set for each agent.
     pub isolation: Isolation,
     /// The user's home directory. Isolated agents must not read all of it, even if an interpreter is installed there.
@@ -53,6 +51,17 @@ pub struct Verifier {
     pub sources: Sources,
     /// Locks for work that must run alone.
     pub turns: AgentLock,
+}
+
+/// Default timeout of an installation.
+pub const INSTALL_TIMEOUT: Duration = Duration::from_mins(5);
+
+/// Maximum of the default for concurrent agents. More of them slow each other down.
+const JOBS: usize = 4;
+
+/// Default number of concurrent agents: the number of CPU cores, at most 4.
+pub fn usual_jobs() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).min(JOBS)
 }
 
 /// How many characters of a path in a home, and of the name of a host, are reported.
@@ -73,15 +82,9 @@ pub enum VerifyEvent {
     Done(usize),
 }
 
-/// Facts about a task besides its state.
-#[derive(Default)]
-struct TaskFacts {
-    install: Duration,
-    scripts_not_run: ScriptsNotRun,
-    is_not_startable: bool,
-    left: Option<PathError>,
-    source_down: Option<DistributionOrigin>,
-    hosts: Option<BTreeSet<String>>,
+/// A task that runs: what is known of it, and what the agent does to secrets and to its home.
+struct Running {
+    row: Row,
     canaries: Arc<Canaries>,
 }
 
@@ -120,25 +123,17 @@ impl Verifier {
             {
                 let (verifier, progress) = (self.clone(), progress.clone());
                 running.spawn(async move {
-                    let done = verifier.settle(number, task, &*progress).await;
+                    let row = verifier.settle(number, task, &*progress).await;
                     progress(VerifyEvent::Done(number));
-                    (number, done)
+                    (number, row)
                 });
             }
             match running.join_next().await {
                 None => return rows,
-                Some(Ok((number, (done, state)))) => {
-                    if let Some(row) = rows.get_mut(number) {
-                        (row.install, row.left, row.state) = (done.install, done.left, state);
-                        row.scripts_not_run = done.scripts_not_run;
-                        row.is_not_startable = done.is_not_startable;
-                        row.source_down = done.source_down;
-                        row.unwatched = done.canaries.problem();
-                        let written = done.canaries.written().filter(|_| row.unwatched.is_none());
-                        row.writes = written.map(|paths| paths.iter().map(|path| shown(path, PATH)).collect());
-                        row.hosts =
-                            done.hosts.map(|names| names.iter().take(LISTED).map(|name| shown(name, PATH)).collect());
-                        finished(row);
+                Some(Ok((number, row))) => {
+                    if let Some(place) = rows.get_mut(number) {
+                        *place = row;
+                        finished(place);
                     }
                 }
                 // The row is initialized as a failed task.
@@ -147,20 +142,15 @@ impl Verifier {
         }
     }
 
-    async fn settle(
-        &self,
-        number: usize,
-        task: Task,
-        progress: &(dyn Fn(VerifyEvent) + Send + Sync),
-    ) -> (TaskFacts, State) {
-        let mut done = TaskFacts::default();
+    async fn settle(&self, number: usize, task: Task, progress: &(dyn Fn(VerifyEvent) + Send + Sync)) -> Row {
+        let mut done = Running { row: unfinished(&task), canaries: Arc::default() };
         let expected = task.closure.map_or_else(Expected::default, |mut closure| {
             let approved = self.approved_scripts.get(&task.id).cloned();
             closure.allow_scripts = (task.kind == Some(Kind::Npx)).then(|| approved.unwrap_or_default());
             closure.into()
         });
         let id = task.id.as_str();
-        let state = match task.work {
+        done.row.state = match task.work {
             TaskKind::Skip { reason, message } => State::Skipped { reason, message },
             TaskKind::Reuse(row) => State::Reused(row),
             TaskKind::Broken { reason, message, remedy } => {
@@ -174,13 +164,17 @@ impl Verifier {
                         State::Checked { outcome: Box::new(outcome), examination, at: SystemTime::now() }
                     }
                     Err(Stop { verdict, reason, message, remedy, stderr, is_not_startable, .. }) => {
-                        done.is_not_startable = is_not_startable;
+                        done.row.is_not_startable = is_not_startable;
                         State::NotStarted { verdict, reason, message, remedy, stderr }
                     }
                 }
             }
         };
-        (done, state)
+        let Running { mut row, canaries } = done;
+        row.unwatched = canaries.problem();
+        let written = canaries.written().filter(|_| row.unwatched.is_none());
+        row.writes = written.map(|paths| paths.iter().map(|path| shown(path, PATH)).collect());
+        row
     }
 
     /// Installs and checks an agent, unless its source is known to be down.
@@ -190,17 +184,17 @@ impl Verifier {
         id: &str,
         (source, expected): (&Source, &Expected),
         progress: &(dyn Fn(VerifyEvent) + Send + Sync),
-        done: &mut TaskFacts,
+        done: &mut Running,
     ) -> Result<StartResult, Stop> {
         if let Some((origin, why)) = self.sources.why_down(source) {
-            done.source_down = Some(origin);
+            done.row.source_down = Some(origin);
             return Err(Stop::error("install_failed", &why));
         }
         let result = self.install_and_check(number, id, (source, expected), progress, done).await;
         if let Err(stop) = &result
             && stop.is_source_down
         {
-            done.source_down = self.sources.mark_down(source, id, &stop.message);
+            done.row.source_down = self.sources.mark_down(source, id, &stop.message);
         }
         result
     }
@@ -211,7 +205,7 @@ impl Verifier {
         id: &str,
         (source, expected): (&Source, &Expected),
         progress: &(dyn Fn(VerifyEvent) + Send + Sync),
-        done: &mut TaskFacts,
+        done: &mut Running,
     ) -> Result<StartResult, Stop> {
         let place = match &self.keep {
             Some(folder) => {
@@ -230,7 +224,7 @@ impl Verifier {
         if let Ok((outcome, _)) = &mut result
             && outcome.blame_secrets(&done.canaries.opened())
         {
-            done.is_not_startable = false;
+            done.row.is_not_startable = false;
         }
         if self.keep.is_some() {
             place.keep();
@@ -238,7 +232,7 @@ impl Verifier {
         }
         // Removing a package's tens of thousands of files would block the runtime.
         let removed = spawn_blocking(move || place.remove()).await;
-        done.left = removed.ok().and_then(Result::err);
+        done.row.left = removed.ok().and_then(Result::err);
         result
     }
 
@@ -249,7 +243,7 @@ impl Verifier {
         (source, expected): (&Source, &Expected),
         place: &Scratch,
         progress: &(dyn Fn(VerifyEvent) + Send + Sync),
-        done: &mut TaskFacts,
+        done: &mut Running,
     ) -> Result<StartResult, Stop> {
         let started = Instant::now();
         let told = |step| {
@@ -258,9 +252,9 @@ impl Verifier {
             }
         };
         let ready = self.set_up(id, (source, expected), place, &told).await;
-        done.install = ready.as_ref().map_or_else(|_| started.elapsed(), |ready| ready.took);
+        done.row.install = ready.as_ref().map_or_else(|_| started.elapsed(), |ready| ready.took);
         let ready = ready?;
-        done.scripts_not_run.clone_from(&ready.placed.remarks.scripts_not_run);
+        done.row.scripts_not_run.clone_from(&ready.placed.remarks.scripts_not_run);
         progress(VerifyEvent::Checking(number));
         let mut launch = self.launch(&ready, &[], place);
         let handshake = HandshakeOptions { canaries: Some(done.canaries.clone()), ..self.handshake.clone() };
@@ -290,7 +284,7 @@ impl Verifier {
             outcome.blame_runtime(&shortfall.to_string());
         }
         if let Some(why) = why_not_started(&ready.placed.remarks, source) {
-            done.is_not_startable = outcome.blame_start(&why);
+            done.row.is_not_startable = outcome.blame_start(&why);
         }
         if !self.demand.is_any() {
             return Ok((outcome, None));
@@ -301,7 +295,8 @@ impl Verifier {
         let examining = |done, all| progress(VerifyEvent::Examining(number, done, all));
         let (id, place) = (Some(id), Some(place.path()));
         let examination = self.demand.meet(&launch, &options, &mut outcome, id, place, &examining).await;
-        done.hosts = launch.namespace.as_ref().and_then(Namespace::lookups);
+        let names = launch.namespace.as_ref().and_then(Namespace::lookups);
+        done.row.hosts = names.map(|names| names.iter().take(LISTED).map(|name| shown(name, PATH)).collect());
         Ok((outcome, examination))
     }
 
@@ -315,7 +310,7 @@ impl Verifier {
     ) -> Result<Ready, Stop> {
         // Install scripts run with the user's permissions too.
         hide_from_agents();
-        let mut environment = self.environment.clone();
+        let mut environment = self.installer.environment.clone();
         let variables = source.variables().iter().map(|(name, value)| (name.as_str(), value.as_str()));
         set_variables(&mut environment, variables)
             .map_err(|error| Stop { verdict: TaskVerdict::Fail, ..Stop::error("spawn_failed", &error) })?;
@@ -415,30 +410,15 @@ fn phase(step: Progress) -> Option<String> {
 
 /// The initial row of a task; it is returned only if the task panics.
 fn unfinished(task: &Task) -> Row {
-    let message = "the check panicked, which is a bug of this program".to_owned();
-    Row {
-        id: task.id.clone(),
-        version: task.version.clone(),
-        channel: task.channel,
-        kind: task.kind,
-        held: task.held.clone(),
-        install: Duration::ZERO,
-        scripts_not_run: ScriptsNotRun::default(),
-        is_not_startable: false,
-        left: None,
-        unwatched: None,
-        writes: None,
-        hosts: None,
-        state: State::NotStarted {
-            verdict: TaskVerdict::Error,
-            reason: "spawn_failed",
-            message,
-            remedy: None,
-            stderr: String::new(),
-        },
-        basis: task.basis.clone(),
-        source_down: None,
-    }
+    let state = State::NotStarted {
+        verdict: TaskVerdict::Error,
+        reason: "spawn_failed",
+        message: "the check panicked, which is a bug of this program".to_owned(),
+        remedy: None,
+        stderr: String::new(),
+    };
+    let row = Row::new(&task.id, &task.version, task.channel, task.kind, state);
+    Row { held: task.held.clone(), basis: task.basis.clone(), ..row }
 }
 
 impl Verifier {
@@ -448,7 +428,7 @@ impl Verifier {
             // The interpreter that the agent was installed for, and the one in `PATH`.
             Kind::Npx => {
                 let own = Some(program.to_owned()).filter(|program| !program.starts_with(directory));
-                own.into_iter().chain(self.environment.find("node")).collect()
+                own.into_iter().chain(self.installer.environment.find("node")).collect()
             }
             Kind::Uvx => pythons(directory),
             Kind::Binary => Vec::new(),

@@ -187,23 +187,7 @@ fn not_started(survey: &mut Survey, reason: &'static str, message: &str, remedy:
 }
 
 fn put(survey: &mut Survey, state: State) {
-    let row = Row {
-        id: "example".to_owned(),
-        version: "1.0.0".to_owned(),
-        channel: Channel::Stable,
-        kind: Some(Kind::Npx),
-        held: None,
-        install: std::time::Duration::ZERO,
-        scripts_not_run: acp_registry_client::install::ScriptsNotRun::default(),
-        is_not_startable: false,
-        left: None,
-        unwatched: None,
-        writes: None,
-        hosts: None,
-        state,
-        basis: None,
-        source_down: None,
-    };
+    let row = Row::new("example", "1.0.0", Channel::Stable, Some(Kind::Npx), state);
     survey.agents.insert("example".to_owned(), vec![row]);
 }
 
