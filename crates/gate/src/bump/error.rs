@@ -2,6 +2,7 @@
 
 use acp_registry_http::{FetchError, Problem};
 use acp_registry_sources::SourceError;
+use serde::Deserialize;
 
 /// Why an agent could not be updated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -14,7 +15,8 @@ pub struct Error {
 }
 
 /// At which step a bump has failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
     /// A source did not answer, or its answer was invalid.
     SourceUnavailable,
@@ -37,20 +39,6 @@ pub enum ErrorKind {
     /// The update could not be written, committed or proposed.
     NotWritten,
 }
-
-/// All kinds.
-const ALL: [ErrorKind; 10] = [
-    ErrorKind::SourceUnavailable,
-    ErrorKind::RateLimited,
-    ErrorKind::NotFound,
-    ErrorKind::VersionsDisagree,
-    ErrorKind::Downgrade,
-    ErrorKind::AssetMissing,
-    ErrorKind::Manifest,
-    ErrorKind::ValidationFailed,
-    ErrorKind::HandshakeFailed,
-    ErrorKind::NotWritten,
-];
 
 impl ErrorKind {
     /// The name used in reports.
@@ -83,11 +71,6 @@ impl ErrorKind {
             Self::HandshakeFailed => "the new version fails its check",
             Self::NotWritten => "the update was not written",
         }
-    }
-
-    /// The kind with this name.
-    pub(super) fn named(name: &str) -> Option<Self> {
-        ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 
     /// Whether a source could not be asked, so that nothing is known about the agent.

@@ -10,11 +10,14 @@ use acp_registry_sources::github::{self, Release};
 use url::Url;
 
 use super::address::{Successor, candidates, successor};
-use super::gather::ArchiveSource;
+use super::gather::{ArchiveSource, names_version};
 use super::{Bumper, Error, ErrorKind};
 
 /// Maximum number of URLs to try for an archive that is not listed in a release or feed.
 const GUESSES: usize = 8;
+
+/// Maximum size of an archive, in bytes.
+const ARCHIVE_LIMIT: u64 = 2 << 30;
 
 /// An archive of the new version.
 pub(super) struct NewArchive {
@@ -52,9 +55,7 @@ impl Bumper<'_> {
             ArchiveSource::Github { repository, releases }
                 if self.repository_of_archive(&target.archive).as_ref() == Some(repository) =>
             {
-                let is_of_version = |found: &&Arc<Release>| {
-                    !found.is_draft && super::version_of_tag(&found.tag).is_some_and(|(_, found)| found == *version)
-                };
+                let is_of_version = |found: &&Arc<Release>| !found.is_draft && names_version(&found.tag, version);
                 let found = releases.iter().find(is_of_version).ok_or_else(|| missing(target, version))?;
                 self.in_release(target, current, version, found).await
             }
@@ -129,22 +130,17 @@ impl Bumper<'_> {
         }
         Ok(NewArchive { url, sha256, reasons })
     }
-}
 
-fn missing(target: &BinaryTarget, version: &Version) -> Error {
-    ErrorKind::AssetMissing
-        .because(format!("{version} has no archive for {} that replaces {}", target.platform, target.archive))
-}
-
-/// Maximum size of an archive, in bytes.
-const ARCHIVE_LIMIT: u64 = 2 << 30;
-
-impl Bumper<'_> {
     /// Downloads an archive and computes its SHA-256.
-    pub(super) async fn digest(&self, url: &str) -> Result<Sha256, Error> {
+    async fn digest(&self, url: &str) -> Result<Sha256, Error> {
         let url = address::parse(url).map_err(|error| ErrorKind::AssetMissing.because(format!("{url:?} {error}")))?;
         let mut hashing = Hashing::to(io::sink());
         self.client.download(&url, ARCHIVE_LIMIT, &mut hashing).await?;
         Ok(hashing.digest())
     }
+}
+
+fn missing(target: &BinaryTarget, version: &Version) -> Error {
+    ErrorKind::AssetMissing
+        .because(format!("{version} has no archive for {} that replaces {}", target.platform, target.archive))
 }

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use acp_registry_client::registry::AgentFolder;
-use acp_registry_plan::manifest::{BinaryTarget, Channel, Manifest, NpmSpec, PypiSpec, Release, Version};
+use acp_registry_plan::manifest::{BinaryTarget, Channel, Distribution, Manifest, NpmSpec, PypiSpec, Release, Version};
 use acp_registry_sources::{REPOSITORIES, RepositoryName, SourceError, github};
+use futures_util::future::OptionFuture;
 use futures_util::stream::{self, StreamExt as _};
 use tokio::sync::OnceCell;
 use url::Url;
@@ -29,18 +30,11 @@ pub(super) struct Gathered {
 #[derive(Debug)]
 pub(super) enum ArchiveSource {
     /// Releases of a GitHub repository.
-    Github { repository: Repository, releases: Vec<Arc<github::Release>> },
+    Github { repository: RepositoryName, releases: Vec<Arc<github::Release>> },
     /// A feed from the configuration.
     Feed(Archives),
     /// No source lists archives; new URLs are derived from old ones.
     Unlisted,
-}
-
-/// A GitHub repository.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Repository {
-    pub(super) owner: String,
-    pub(super) name: String,
 }
 
 impl Bumper<'_> {
@@ -52,22 +46,16 @@ impl Bumper<'_> {
         current: &Version,
         lists: &Lists,
     ) -> Result<Gathered, Error> {
-        let npx = async {
-            match &release.distribution.npx {
-                Some(package) => self.npm(&package.package).await.map(Some),
-                None => Ok(None),
-            }
-        };
-        let uvx = async {
-            match &release.distribution.uvx {
-                Some(package) => self.pypi(&package.package, release.channel).await.map(Some),
-                None => Ok(None),
-            }
-        };
+        let Distribution { npx, uvx, .. } = release.distribution;
+        let npx = OptionFuture::from(npx.as_ref().map(|npx| self.npm(&npx.package)));
+        let uvx = OptionFuture::from(uvx.as_ref().map(|uvx| self.pypi(&uvx.package, release.channel)));
         let binary = self.archives(manifest, release, current, lists);
         let (npx, uvx, binary) = futures_util::join!(npx, uvx, binary);
         let (archives, of_archives) = binary?;
-        Ok(Gathered { offers: [npx?, uvx?, of_archives].into_iter().flatten().collect(), archives })
+        Ok(Gathered {
+            offers: [npx.transpose()?, uvx.transpose()?, of_archives].into_iter().flatten().collect(),
+            archives,
+        })
     }
 
     async fn npm(&self, package: &str) -> Result<Offers, Error> {
@@ -115,10 +103,11 @@ impl Bumper<'_> {
         }
         let Some(repository) = self.repository(manifest, release) else { return Ok((ArchiveSource::Unlisted, None)) };
         let named = self.product_named(targets);
-        let listed = self.list(lists, (repository.owner.clone(), repository.name.clone())).await;
-        let listed = listed.filter(|listed| says_all(listed, named.as_deref(), current, release.channel));
+        let lists = lists.found.get_or_init(|| self.request_lists(&lists.wanted)).await;
+        let listed =
+            lists.get(&repository).filter(|listed| says_all(listed, named.as_deref(), current, release.channel));
         let mut releases = match listed {
-            Some(listed) => listed.to_vec(),
+            Some(listed) => listed.clone(),
             None => self.releases(&repository, named.as_deref(), current, release.channel).await?,
         };
         keep_product(&mut releases, named, current);
@@ -134,7 +123,7 @@ impl Bumper<'_> {
     }
 
     /// The GitHub repository whose releases have the versions of a channel's archives, if there is one.
-    pub(super) fn repository(&self, manifest: &Manifest, release: Release<'_>) -> Option<Repository> {
+    fn repository(&self, manifest: &Manifest, release: Release<'_>) -> Option<RepositoryName> {
         let targets = &release.distribution.binary;
         if targets.is_empty() || self.config.feed(&manifest.agent().id, release.channel).is_some() {
             return None;
@@ -146,12 +135,11 @@ impl Bumper<'_> {
     /// The releases of a repository, until enough are known.
     async fn releases(
         &self,
-        repository: &Repository,
+        (owner, name): &RepositoryName,
         named: Option<&str>,
         current: &Version,
         channel: Channel,
     ) -> Result<Vec<Arc<github::Release>>, Error> {
-        let Repository { owner, name } = repository;
         let is_enough = |all: &[Arc<github::Release>]| is_enough(all, named, current, channel);
         let github = &self.sources.github;
         let releases = github.releases(self.client, owner, name, is_enough).await;
@@ -177,7 +165,7 @@ impl Bumper<'_> {
         &self,
         found: &github::Release,
         targets: &[BinaryTarget],
-        repository: &Repository,
+        repository: &RepositoryName,
         current: &Version,
         channel: Channel,
     ) -> Option<SourceVersion> {
@@ -201,7 +189,7 @@ impl Bumper<'_> {
         Some(SourceVersion { text: found.tag.clone(), published: found.published, flaw, version })
     }
 
-    fn is_hosted(&self, target: &BinaryTarget, repository: &Repository) -> bool {
+    fn is_hosted(&self, target: &BinaryTarget, repository: &RepositoryName) -> bool {
         self.repository_of_archive(&target.archive).as_ref() == Some(repository)
     }
 
@@ -209,20 +197,20 @@ impl Bumper<'_> {
         self.sources.github.find_asset(&Url::parse(archive).ok()?)
     }
 
-    pub(super) fn repository_of_archive(&self, archive: &str) -> Option<Repository> {
+    pub(super) fn repository_of_archive(&self, archive: &str) -> Option<RepositoryName> {
         let (id, _) = self.find_asset(archive)?;
-        Some(Repository { owner: id.owner, name: id.repository })
+        Some((id.owner, id.repository))
     }
 
     /// The repository of a GitHub page, which may be a folder in it.
-    fn repository_of_page(&self, address: &str) -> Option<Repository> {
+    fn repository_of_page(&self, address: &str) -> Option<RepositoryName> {
         let url = Url::parse(address).ok()?;
         if !self.sources.github.is_page(&url) {
             return None;
         }
         let mut parts = url.path_segments()?.filter(|part| !part.is_empty());
         let (owner, name) = (parts.next()?.to_owned(), parts.next()?);
-        Some(Repository { owner, name: name.strip_suffix(".git").unwrap_or(name).to_owned() })
+        Some((owner, name.strip_suffix(".git").unwrap_or(name).to_owned()))
     }
 }
 
@@ -269,7 +257,7 @@ fn is_released(found: &github::Release, channel: Channel) -> bool {
     !found.is_draft && (!found.is_prerelease || channel == Channel::Preview)
 }
 
-fn names_version(tag: &str, version: &Version) -> bool {
+pub(super) fn names_version(tag: &str, version: &Version) -> bool {
     version_of_tag(tag).is_some_and(|(_, found)| found == *version)
 }
 
@@ -309,19 +297,9 @@ impl Bumper<'_> {
             let releases = manifest.agent().releases().filter(|release| channels.contains(&release.channel));
             releases.filter_map(move |release| self.repository(manifest, release))
         });
-        let wanted: BTreeSet<RepositoryName> = repositories.map(|one| (one.owner, one.name)).collect();
+        let wanted: BTreeSet<RepositoryName> = repositories.collect();
         let wanted = if wanted.len() > 1 { wanted.into_iter().collect() } else { Vec::new() };
         Lists { wanted, found: OnceCell::new() }
-    }
-
-    /// The list of a repository, if there is one.
-    pub(super) async fn list<'a>(
-        &self,
-        lists: &'a Lists,
-        repository: RepositoryName,
-    ) -> Option<&'a [Arc<github::Release>]> {
-        let found = lists.found.get_or_init(|| self.request_lists(&lists.wanted)).await;
-        found.get(&repository).map(Vec::as_slice)
     }
 
     async fn request_lists(&self, wanted: &[RepositoryName]) -> BTreeMap<RepositoryName, Vec<Arc<github::Release>>> {

@@ -7,10 +7,10 @@ use acp_registry_examine::examination::{CheckRecord, CheckVerdict, Level, Record
 use acp_registry_plan::manifest::{Channel, Manifest, PackageKind, Pin, Release, Version, extension};
 use acp_registry_plan::source::Edit;
 use acp_registry_plan::text::printable;
-use acp_registry_sources::{Sources, github};
+use acp_registry_sources::{RepositoryName, Sources, github};
 use serde::Serialize;
 
-use super::gather::{ArchiveSource, Gathered, Lists, Repository};
+use super::gather::{ArchiveSource, Gathered, Lists, names_version};
 use super::newest::{Choice, HeldReason, Policy, choose};
 use super::offer::Offers;
 use super::{Bumper, Error, ErrorKind, SourceKind};
@@ -36,7 +36,7 @@ pub enum ChannelOutcome {
 }
 
 /// A newer version, and the changes to the manifest.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VersionUpdate {
     /// The channel.
     pub channel: Channel,
@@ -135,11 +135,7 @@ impl Bumper<'_> {
             from: release.version.to_owned(),
             to: to.clone(),
             sources: gathered.offers.iter().map(|offers| offers.source).collect(),
-            changes: Vec::new(),
-            edits: Vec::new(),
-            reasons: Vec::new(),
-            links: Vec::new(),
-            examined: Vec::new(),
+            ..VersionUpdate::default()
         };
         update.set(manifest, &format!("{}/version", release.pointer()), Some(&to))?;
         for (kind, package) in release.distribution.packages() {
@@ -236,18 +232,12 @@ fn who_has_what(sources: &[Offers], channel: Channel) -> String {
 
 fn links(
     sources: &Sources,
-    repository: &Repository,
+    (owner, name): &RepositoryName,
     releases: &[Arc<github::Release>],
     current: &Version,
     version: &Version,
 ) -> Vec<String> {
-    let tag_of = |wanted: &Version| {
-        releases
-            .iter()
-            .map(|found| &found.tag)
-            .find(|tag| super::version_of_tag(tag).is_some_and(|(_, found)| found == *wanted))
-    };
-    let Repository { owner, name } = repository;
+    let tag_of = |wanted: &Version| releases.iter().map(|found| &found.tag).find(|tag| names_version(tag, wanted));
     let page = |path: &[&str]| sources.github.page(&[&[owner.as_str(), name][..], path].concat());
     let notes = tag_of(version).and_then(|tag| page(&["releases", "tag", tag]));
     let range = tag_of(current).zip(tag_of(version)).map(|(old, new)| format!("{old}...{new}"));

@@ -11,7 +11,7 @@ use acp_registry_plan::source::{Edit, apply};
 use acp_registry_sources::Needs;
 use time::OffsetDateTime;
 
-use super::{Bumped, Bumper, ChannelOutcome, ErrorKind, Troubles, TroublesError};
+use super::{Bumped, Bumper, ChannelOutcome, ErrorKind, Troubles, TroublesError, VersionUpdate};
 use crate::edit;
 use crate::survey::needs;
 
@@ -165,13 +165,14 @@ fn released(request: &BumpRequest, registry: &Registry, bumped: Vec<Bumped>) -> 
 }
 
 impl Bumped {
+    /// The newer version, if there is one.
+    pub fn update(&self) -> Option<&VersionUpdate> {
+        if let Ok(ChannelOutcome::Update(update)) = &self.result { Some(update) } else { None }
+    }
+
     /// The edits of the manifest's text; empty without an update.
     pub fn edits(&self) -> impl Iterator<Item = Edit> {
-        let update = match &self.result {
-            Ok(ChannelOutcome::Update(update)) => Some(update),
-            _ => None,
-        };
-        update.into_iter().flat_map(|update| update.edits.clone())
+        self.update().into_iter().flat_map(|update| update.edits.clone())
     }
 }
 

@@ -16,7 +16,7 @@ use super::plan::Compared;
 use super::{BumpRun, Bumped, Bumper, ChannelOutcome, Error, ErrorKind, VersionUpdate};
 use crate::check::{CheckOptions, Selection as CheckSelection, check};
 use crate::finding::{Finding, Level};
-use crate::survey::{Scope, Surveyor};
+use crate::survey::{Scope, Survey, Surveyor};
 use crate::verify::{NewClosures, Row, Selection, Snapshot, Task, TaskVerdict, plan};
 
 /// The tasks that start newer versions, and what is known of earlier ones.
@@ -85,9 +85,8 @@ impl Starts {
     /// so does one that fails a check that the earlier version passed. Returns the versions that passed.
     pub fn judge(&self, bumped: &mut [Bumped], rows: Vec<Row>) -> Vec<Passed> {
         let is_before = |row: &Row| {
-            let update = bumped.iter().find(|one| one.id == row.id && one.channel == row.channel);
-            let update = update.and_then(|one| one.result.as_ref().ok());
-            matches!(update, Some(ChannelOutcome::Update(update)) if row.version == update.from)
+            let one = bumped.iter().find(|one| one.id == row.id && one.channel == row.channel);
+            one.and_then(Bumped::update).is_some_and(|update| row.version == update.from)
         };
         let (before, after): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(is_before);
         let mut passed = Vec::new();
@@ -155,19 +154,12 @@ impl Bumper<'_> {
         let scope = Scope { urls: true, archives: None };
         let surveyor = Surveyor { client: self.client, sources: self.sources, scope, roots: None, progress: &|_| {} };
         let survey = surveyor.survey([changed.agent()]).await;
-        let alone = alone(registry, entry, changed);
-        let options = CheckOptions {
-            levels: self.levels,
-            allowed_hosts: self.allowed_hosts,
-            config: self.config,
-            survey: Some(&survey),
-            advisories: Some(self.advisories),
-        };
-        let findings = check(&alone, &options, &CheckSelection::All).findings;
         // Its list of packages is made anew.
-        let is_remade = |finding: &Finding| finding.rule == CLOSURE;
-        let errors = findings.into_iter().filter(|finding| finding.level == Level::Error && !is_remade(finding));
-        let before = self.errors_before(registry, entry, manifest.text());
+        let errors = self.errors(registry, entry, changed, Some(&survey)).filter(|finding| finding.rule != CLOSURE);
+        // The update does not cause the errors of offline rules in the current manifest.
+        let current = Manifest::parse(manifest.text().to_owned()).into_iter();
+        let before = current.flat_map(|manifest| self.errors(registry, entry, manifest, None));
+        let before: BTreeSet<_> = before.map(|finding| (finding.rule, finding.pointer)).collect();
         let is_new = |finding: &Finding| !before.contains(&(finding.rule, finding.pointer.clone()));
         let (here, elsewhere): (Vec<Finding>, Vec<Finding>) =
             errors.partition(|finding| update.has_changed(finding) && is_new(finding));
@@ -194,30 +186,28 @@ impl Bumper<'_> {
         Ok(())
     }
 
-    /// The errors of offline rules in the current manifest, by rule and JSON pointer. The update does not cause them.
-    fn errors_before(
+    /// The errors in an agent with this manifest.
+    fn errors(
         &self,
         registry: &Registry,
         entry: &AgentFolder,
-        text: &str,
-    ) -> BTreeSet<(&'static str, Option<String>)> {
-        let Ok(manifest) = Manifest::parse(text.to_owned()) else { return BTreeSet::new() };
-        let alone = alone(registry, entry, manifest);
+        manifest: Manifest,
+        survey: Option<&Survey>,
+    ) -> impl Iterator<Item = Finding> + use<> {
         let options = CheckOptions {
             levels: self.levels,
             allowed_hosts: self.allowed_hosts,
             config: self.config,
-            survey: None,
+            survey,
             advisories: Some(self.advisories),
         };
-        let findings = check(&alone, &options, &CheckSelection::All).findings.into_iter();
-        let errors = findings.filter(|finding| finding.level == Level::Error);
-        errors.map(|finding| (finding.rule, finding.pointer)).collect()
+        let findings = check(&alone(registry, entry, manifest), &options, &CheckSelection::All).findings;
+        findings.into_iter().filter(|finding| finding.level == Level::Error)
     }
 }
 
 /// A registry that contains only this agent, with another manifest.
-pub(super) fn alone(registry: &Registry, entry: &AgentFolder, manifest: Manifest) -> Registry {
+fn alone(registry: &Registry, entry: &AgentFolder, manifest: Manifest) -> Registry {
     let icon = entry.icon.present().cloned().map_or(Loaded::Missing, Loaded::Present);
     let entry = AgentFolder { id: entry.id.clone(), manifest: Loaded::Present(manifest), icon };
     Registry::with_one(&registry.root, entry)

@@ -81,8 +81,7 @@ impl Troubles {
 
     /// The text of the state file.
     pub(super) fn to_text(&self) -> String {
-        let value = serde_json::to_value(self).unwrap_or_default();
-        acp_registry_plan::json::to_string(&value)
+        acp_registry_plan::json::to_string(self)
     }
 
     /// Adds the results of a run. Agents without an error are removed. If no source answered for any agent, the cause
@@ -125,7 +124,7 @@ impl Troubles {
         let trouble = self.of(id, Channel::Stable)?;
         let is_over = now - trouble.since >= after && trouble.kind != ErrorKind::RateLimited.as_str();
         // The state file may have been written by a later version with more kinds.
-        let words = ErrorKind::named(&trouble.kind).map(ErrorKind::words);
+        let words = serde_json::from_value(trouble.kind.as_str().into()).map(ErrorKind::words);
         let words = words.unwrap_or(&trouble.kind);
         is_over.then(|| format!("{REASON}{}: {words}", trouble.since.date()))
     }
