@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use acp_registry_client::registry::Registry;
 use acp_registry_host::git::{self, Branch, Identity, Remote};
-use acp_registry_http::{Client, FetchError, Method};
+use acp_registry_http::{Client, Method};
 use acp_registry_plan::failure::Failure;
 use acp_registry_plan::json::List;
 use acp_registry_plan::manifest::Channel;
@@ -54,17 +54,17 @@ pub struct Proposer<'a> {
 #[derive(Debug)]
 struct ProposedUpdate<'a> {
     /// Name of the agent's folder.
-    pub id: &'a str,
+    id: &'a str,
     /// The update.
-    pub update: &'a VersionUpdate,
+    update: &'a VersionUpdate,
     /// The current text of the manifest.
-    pub original: &'a str,
+    original: &'a str,
     /// The updated text of the manifest.
-    pub manifest: String,
+    manifest: String,
     /// The closures of the new version, if the registry keeps them.
-    pub closures: Vec<&'a ClosureChange>,
+    closures: Vec<&'a ClosureChange>,
     /// Further information for the reviewer, as Markdown without untrusted text: the result of a handshake.
-    pub notes: String,
+    notes: &'a str,
 }
 
 /// The result for one branch.
@@ -137,47 +137,8 @@ impl Error {
 }
 
 impl Proposer<'_> {
-    /// Opens or updates a pull request for each update in `wanted`, and closes those of `settled` agents, which have no
-    /// update. An agent whose sources failed belongs in neither list, and keeps its pull request.
-    ///
-    /// # Errors
-    /// Returns [`Error`] if branches or pull requests cannot be listed. Errors of single agents are in their
-    /// [`Proposal`].
-    async fn propose(
-        &self,
-        wanted: &[ProposedUpdate<'_>],
-        settled: &[(String, Channel)],
-    ) -> Result<Vec<Proposal>, Error> {
-        let pulls = Pulls { client: self.client, github: self.github, slug: &self.slug };
-        let head = self.remote.head()?;
-        let branches = self.remote.branches(PREFIX)?;
-        let open = pulls.open(PREFIX).await?.ok_or_else(|| Error::NoRepository(self.slug.clone()))?;
-        let there = |name: &str| {
-            let branch = branches.iter().find(|branch| branch.name == name);
-            (branch, open.iter().find(|pull| pull.branch == name))
-        };
-        let mut proposals = Vec::new();
-        for wanted in wanted {
-            let (branch, pull) = there(&branch_name(wanted.id, wanted.update.channel));
-            let mut address = pull.map(|pull| pull.address.clone());
-            let result = self.propose_one(&pulls, &head, wanted, branch, pull, &mut address).await;
-            let (id, channel) = (wanted.id.to_owned(), wanted.update.channel);
-            proposals.push(Proposal { id, channel, result, address });
-        }
-        for (id, channel) in settled {
-            let (branch, pull) = there(&branch_name(id, *channel));
-            if branch.is_some() || pull.is_some() {
-                let result = self.close(&pulls, branch, pull).await;
-                let address = pull.map(|pull| pull.address.clone());
-                proposals.push(Proposal { id: id.clone(), channel: *channel, result, address });
-            }
-        }
-        Ok(proposals)
-    }
-
     async fn propose_one(
         &self,
-        pulls: &Pulls<'_>,
         head: &str,
         wanted: &ProposedUpdate<'_>,
         branch: Option<&Branch>,
@@ -197,7 +158,7 @@ impl Proposer<'_> {
             // Uncommitted changes must not be published.
             return Err(format!("{path} differs from the checked-out commit; commit or restore it first"));
         }
-        if pull.is_none() && pulls.is_declined(&name, &title).await.map_err(|error| error.to_string())? {
+        if pull.is_none() && self.is_declined(&name, &title).await.map_err(|error| error.to_string())? {
             return Ok(BranchChange::Declined);
         }
         // Compares the contents of the branch rather than its base, since the main branch may change often.
@@ -216,13 +177,13 @@ impl Proposer<'_> {
         let body = body(wanted);
         let (number, done) = match pull {
             None => {
-                let opened = pulls.create(&name, &self.base, &title, &body).await?;
+                let opened = self.create(&name, &title, &body).await?;
                 *address = Some(opened.address);
                 (opened.number, BranchChange::Opened)
             }
             Some(pull) if holds && pull.title == title && pull.body == body => (pull.number, BranchChange::Unchanged),
             Some(pull) => {
-                pulls.update(pull.number, &title, &body).await.map_err(|error| error.to_string())?;
+                self.patch(&format!("pulls/{}", pull.number), &json!({ "title": title, "body": body })).await?;
                 (pull.number, BranchChange::Updated)
             }
         };
@@ -233,28 +194,26 @@ impl Proposer<'_> {
                 let mut labels: Vec<String> = pull.map(|pull| pull.labels.clone()).unwrap_or_default();
                 labels.retain(|one| one != label);
                 labels.extend(wanted.update.is_straightforward().then(|| label.clone()));
-                pulls.set_labels(number, &labels).await.map_err(|error| error.to_string())?;
+                self.patch(&format!("issues/{number}"), &json!({ "labels": labels })).await?;
             }
         }
         Ok(done)
     }
 
-    async fn close(
-        &self,
-        pulls: &Pulls<'_>,
-        branch: Option<&Branch>,
-        pull: Option<&Pull>,
-    ) -> Result<BranchChange, String> {
+    async fn close(&self, branch: Option<&Branch>, pull: Option<&Pull>) -> Result<BranchChange, String> {
+        let why = |error: git::Error| error.to_string();
+        if let Some(branch) = branch
+            && !self.remote.is_own(branch, &self.identity).map_err(why)?
+        {
+            return Ok(BranchChange::LeftAlone);
+        }
+        if let Some(pull) = pull {
+            // The title is marked, to tell it from one that a person declined.
+            let change = json!({ "state": "closed", "title": format!("{} (obsolete)", pull.title) });
+            self.patch(&format!("pulls/{}", pull.number), &change).await?;
+        }
         if let Some(branch) = branch {
-            if !self.remote.is_own(branch, &self.identity).map_err(|error| error.to_string())? {
-                return Ok(BranchChange::LeftAlone);
-            }
-            if let Some(pull) = pull {
-                pulls.close(pull).await.map_err(|error| error.to_string())?;
-            }
-            self.remote.delete(branch).map_err(|error| error.to_string())?;
-        } else if let Some(pull) = pull {
-            pulls.close(pull).await.map_err(|error| error.to_string())?;
+            self.remote.delete(branch).map_err(why)?;
         }
         Ok(BranchChange::Closed)
     }
@@ -411,13 +370,6 @@ struct Pull {
     labels: Vec<String>,
 }
 
-/// The pull requests of a repository.
-struct Pulls<'a> {
-    client: &'a Client,
-    github: &'a Github,
-    slug: &'a Slug,
-}
-
 /// One page of pull requests.
 #[derive(Debug)]
 struct PullsPage {
@@ -427,15 +379,14 @@ struct PullsPage {
     own: Vec<(Pull, bool)>,
 }
 
-impl Pulls<'_> {
-    /// Open pull requests from branches of the repository itself with this prefix; `None` if the repository does not
-    /// exist.
-    async fn open(&self, prefix: &str) -> Result<Option<Vec<Pull>>, SourceError> {
+impl Proposer<'_> {
+    /// Open pull requests from the repository's own branches that this program creates; `None` if the repository does not exist.
+    async fn open_pulls(&self) -> Result<Option<Vec<Pull>>, SourceError> {
         let mut all = Vec::new();
         for page in 1..=PAGES {
             let url = self.url(&format!("pulls?state=open&per_page={PER_PAGE}&page={page}"));
             let Some(list) = self.list(&url).await? else { return Ok(None) };
-            all.extend(list.own.iter().map(|(pull, _)| pull).filter(|pull| pull.branch.starts_with(prefix)).cloned());
+            all.extend(list.own.iter().map(|(pull, _)| pull).filter(|pull| pull.branch.starts_with(PREFIX)).cloned());
             if list.length < PER_PAGE {
                 break;
             }
@@ -443,9 +394,9 @@ impl Pulls<'_> {
         Ok(Some(all))
     }
 
-    async fn create(&self, branch: &str, base: &str, title: &str, body: &str) -> Result<Pull, String> {
+    async fn create(&self, branch: &str, title: &str, body: &str) -> Result<Pull, String> {
         let request =
-            json!({ "head": branch, "base": base, "title": title, "body": body, "maintainer_can_modify": true });
+            json!({ "head": branch, "base": self.base, "title": title, "body": body, "maintainer_can_modify": true });
         let value = self.client.change(Method::POST, &self.url("pulls"), &request).await;
         let value = value.map_err(|error| error.to_string())?;
         pull(&value).ok_or_else(|| {
@@ -481,21 +432,9 @@ impl Pulls<'_> {
         answer.await?.transpose().map_err(malformed)
     }
 
-    async fn update(&self, number: u64, title: &str, body: &str) -> Result<(), FetchError> {
-        let url = self.url(&format!("pulls/{number}"));
-        self.client.change(Method::PATCH, &url, &json!({ "title": title, "body": body })).await.map(drop)
-    }
-
-    /// Closes a pull request and marks its title as obsolete, to tell it from one that a person declined.
-    async fn close(&self, pull: &Pull) -> Result<(), FetchError> {
-        let url = self.url(&format!("pulls/{}", pull.number));
-        let change = json!({ "state": "closed", "title": format!("{} (obsolete)", pull.title) });
-        self.client.change(Method::PATCH, &url, &change).await.map(drop)
-    }
-
-    async fn set_labels(&self, number: u64, labels: &[String]) -> Result<(), FetchError> {
-        let url = self.url(&format!("issues/{number}"));
-        self.client.change(Method::PATCH, &url, &json!({ "labels": labels })).await.map(drop)
+    async fn patch(&self, path: &str, change: &Value) -> Result<(), String> {
+        let answer = self.client.change(Method::PATCH, &self.url(path), change).await;
+        answer.map(drop).map_err(|error| error.to_string())
     }
 
     fn url(&self, path: &str) -> Url {
@@ -621,10 +560,12 @@ impl<'a> Proposer<'a> {
         Ok(Self { client, github, slug, remote, base, identity, label: target.label })
     }
 
-    /// Proposes the updates among these results, and closes pull requests of agents that are up to date.
+    /// Opens or updates a pull request for each update among these results, and closes those of agents that are up to date. An
+    /// agent whose sources failed keeps its pull request.
     ///
     /// # Errors
-    /// Returns [`Error`] if branches or pull requests cannot be listed.
+    /// Returns [`Error`] if branches or pull requests cannot be listed. Errors of single agents are in their
+    /// [`Proposal`].
     pub async fn propose_updates(
         &self,
         registry: &Registry,
@@ -632,21 +573,40 @@ impl<'a> Proposer<'a> {
         notes: &Notes,
         closures: &[ClosureChange],
     ) -> Result<Vec<Proposal>, Error> {
-        let text = |id: &str| registry.text(&format!("{id}/agent.json")).unwrap_or_default();
-        let wanted = bumped.iter().filter_map(|one| match &one.result {
-            Ok(ChannelOutcome::Update(update)) => {
-                let manifest = apply(text(&one.id), &update.edits);
-                let notes = notes.get(&(one.id.clone(), one.channel)).cloned().unwrap_or_default();
-                let is_own = |change: &&ClosureChange| change.id == one.id && one.channel == Channel::Stable;
-                let closures = closures.iter().filter(is_own).collect();
-                Some(ProposedUpdate { id: &one.id, update, original: text(&one.id), manifest, closures, notes })
+        let head = self.remote.head()?;
+        let branches = self.remote.branches(PREFIX)?;
+        let open = self.open_pulls().await?.ok_or_else(|| Error::NoRepository(self.slug.clone()))?;
+        let there = |one: &Bumped| {
+            let name = branch_name(&one.id, one.channel);
+            let branch = branches.iter().find(|branch| branch.name == name);
+            (branch, open.iter().find(|pull| pull.branch == name))
+        };
+        let mut proposals = Vec::new();
+        for (one, update) in bumped.iter().filter_map(|one| Some((one, one.update()?))) {
+            let original = registry.text(&format!("{}/agent.json", one.id)).unwrap_or_default();
+            let is_own = |change: &&ClosureChange| change.id == one.id && one.channel == Channel::Stable;
+            let wanted = ProposedUpdate {
+                id: &one.id,
+                update,
+                original,
+                manifest: apply(original, &update.edits),
+                closures: closures.iter().filter(is_own).collect(),
+                notes: notes.get(&(one.id.clone(), one.channel)).map_or("", String::as_str),
+            };
+            let (branch, pull) = there(one);
+            let mut address = pull.map(|pull| pull.address.clone());
+            let result = self.propose_one(&head, &wanted, branch, pull, &mut address).await;
+            proposals.push(Proposal { id: one.id.clone(), channel: one.channel, result, address });
+        }
+        for one in bumped.iter().filter(|one| matches!(one.result, Ok(ChannelOutcome::UpToDate))) {
+            let (branch, pull) = there(one);
+            if branch.is_some() || pull.is_some() {
+                let result = self.close(branch, pull).await;
+                let address = pull.map(|pull| pull.address.clone());
+                proposals.push(Proposal { id: one.id.clone(), channel: one.channel, result, address });
             }
-            _ => None,
-        });
-        let wanted: Vec<ProposedUpdate<'_>> = wanted.collect();
-        let settled = bumped.iter().filter(|one| matches!(one.result, Ok(ChannelOutcome::UpToDate)));
-        let settled: Vec<(String, Channel)> = settled.map(|one| (one.id.clone(), one.channel)).collect();
-        self.propose(&wanted, &settled).await
+        }
+        Ok(proposals)
     }
 }
 
