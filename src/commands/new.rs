@@ -196,11 +196,11 @@ fn try_ways(
     let progress = AgentsProgress::new(ui, vec![args.id.clone()]);
     let trying = |what: Trying| match what {
         Trying::Installing => {
-            ui.note(&format!("installing {}, to find out how it is started", quote(ways.name())));
+            ui.note(&format!("installing {}, to find out how it is started", quote(ways.source.name())));
             progress.show(VerifyEvent::Installing(0));
         }
         Trying::Starting => {
-            ui.note(&format!("starting it with {}", ways_phrase(ways.lists())));
+            ui.note(&format!("starting it with {}", ways_phrase(&ways.lists)));
             progress.show(VerifyEvent::Checking(0));
         }
         Trying::Ended { count, of } => ui.note(&format!("{count} of {of} tried")),

@@ -8,7 +8,7 @@ use acp_registry_host::fs::{PathError, Staging};
 use acp_registry_plan::manifest::{Agent, AgentId, BinaryTarget, Manifest, Package, extension};
 use serde_json::{Map, Value, json};
 
-use super::{Draft, Error, words};
+use super::{Addition, Draft, Error, words};
 use crate::check::{CheckOptions, Selection, check};
 use crate::finding::{Finding, Level};
 
@@ -60,24 +60,26 @@ pub(super) fn check_id(id: &str, registry: &mut Registry, options: &CheckOptions
     })
 }
 
-/// Gives a new agent a name that the rules accept: that of the source, or else one of the words of its id.
-///
-/// # Errors
-/// Returns [`Error::Unfit`] if they accept neither.
-pub(super) fn settle_name(draft: &mut Draft, registry: &mut Registry, options: &CheckOptions<'_>) -> Result<(), Error> {
-    let mut problem = |agent: &Agent| {
-        let findings = errors(&agent.id, &to_text(&to_json(agent)), registry, options);
-        findings.into_iter().find(|finding| finding.pointer.as_deref() == Some("/name"))
-    };
-    let Some(found) = problem(&draft.agent) else { return Ok(()) };
-    let named = Agent { name: words::title(&draft.agent.id), ..draft.agent.clone() };
-    if let Some(finding) = problem(&named) {
-        let remedy = "choose another id: the name is made of its words if that of the source cannot be taken";
-        return Err(Error::unfit_with(format!("{}: {}", finding.rule, finding.message), remedy));
+impl Addition<'_> {
+    /// Gives the agent a name that the rules accept: that of the source, or else one of the words of its id.
+    ///
+    /// # Errors
+    /// Returns [`Error::Unfit`] if they accept neither.
+    pub fn settle_name(&mut self, draft: &mut Draft) -> Result<(), Error> {
+        let mut problem = |agent: &Agent| {
+            let findings = errors(&agent.id, &to_text(&to_json(agent)), &mut self.registry, &self.options);
+            findings.into_iter().find(|finding| finding.pointer.as_deref() == Some("/name"))
+        };
+        let Some(found) = problem(&draft.agent) else { return Ok(()) };
+        let named = Agent { name: words::title(&draft.agent.id), ..draft.agent.clone() };
+        if let Some(finding) = problem(&named) {
+            let remedy = "choose another id: the name is made of its words if that of the source cannot be taken";
+            return Err(Error::unfit_with(format!("{}: {}", finding.rule, finding.message), remedy));
+        }
+        draft.notes.push(format!("`name` of the source was left out, and made of the id: {}", found.message));
+        draft.agent = named;
+        Ok(())
     }
-    draft.notes.push(format!("`name` of the source was left out, and made of the id: {}", found.message));
-    draft.agent = named;
-    Ok(())
 }
 
 /// Creates the files of a new entry. Optional members that break a rule are left out.

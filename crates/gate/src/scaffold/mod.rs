@@ -39,8 +39,8 @@ use acp_registry_sources::SourceError;
 
 use crate::check::CheckOptions;
 use crate::verify::{Attempts, Trying, Verifier};
+use entry::check_id;
 pub use entry::{FILES, NewEntry, place, propose};
-use entry::{check_id, settle_name};
 pub use layout::{Layout, LayoutError, LayoutTodo, lay_out, would_lay_out};
 pub use origin::{Draft, GithubSpec, GithubSpecError, NewOrigin, Scaffolder};
 use packages::OTHER_COMMAND;
@@ -129,8 +129,10 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 /// The source of an agent, and the lists of arguments to try.
 #[derive(Debug, Clone)]
 pub struct Ways {
-    source: Source,
-    lists: Vec<Vec<String>>,
+    /// The package or the archive.
+    pub source: Source,
+    /// The lists of arguments.
+    pub lists: Vec<Vec<String>>,
 }
 
 impl Ways {
@@ -142,16 +144,6 @@ impl Ways {
         let usual = || WAYS.iter().map(|way| way.iter().map(ToString::to_string).collect()).collect();
         let lists = named.map_or_else(usual, |arguments| vec![arguments.to_vec()]);
         Some(Self { source, lists })
-    }
-
-    /// The name of the package, or the URL of the archive.
-    pub fn name(&self) -> &str {
-        self.source.name()
-    }
-
-    /// The lists of arguments.
-    pub fn lists(&self) -> &[Vec<String>] {
-        &self.lists
     }
 
     /// Installs the agent in a temporary directory and tries all lists of arguments, see [`Verifier::attempt`]. `id` is the
@@ -255,14 +247,6 @@ impl<'a> Addition<'a> {
             error
         })?;
         Ok(Self { id, registry, options })
-    }
-
-    /// Gives the agent a name that the rules accept: that of the source, or else one of the words of its id.
-    ///
-    /// # Errors
-    /// Returns [`Error::Unfit`] if they accept neither.
-    pub fn settle_name(&mut self, draft: &mut Draft) -> Result<(), Error> {
-        settle_name(draft, &mut self.registry, &self.options)
     }
 
     /// Creates the agent's files, and writes them into the registry if `is_written` is set. The agent gets the

@@ -51,7 +51,7 @@ impl Scaffolder<'_> {
         // Tags and version keys of the registry are not trusted.
         let package = format!("{name}@{version}");
         if package.parse::<NpmSpec>().map(|spec| spec.pin) != Ok(Pin::Exact(version.clone())) {
-            return Err(unfit(format!("{} is not a version that npx accepts", quote(&version))));
+            return Err(Error::unfit(format!("{} is not a version that npx accepts", quote(&version))));
         }
         let mut notes = Vec::new();
         self.refuse_path()?;
@@ -62,7 +62,11 @@ impl Scaffolder<'_> {
             }
             (_, Some(wanted)) if published.has_command(wanted) == Some(false) => {
                 let shown = listed(published.commands());
-                return Err(unfit(format!("{} has no command {}, only {shown}", quote(&package), quote(wanted))));
+                return Err(Error::unfit(format!(
+                    "{} has no command {}, only {shown}",
+                    quote(&package),
+                    quote(wanted)
+                )));
             }
             (Bin::One(own), Some(wanted)) => (own != wanted).then_some(wanted),
             (Bin::One(_), None) => None,
@@ -123,7 +127,7 @@ impl Scaffolder<'_> {
                 let offers = Offers::from_project(&project, Channel::Preview);
                 let version = offers.all().find(|offer| stated(offer)).map(|offer| offer.version.clone());
                 let formless =
-                    || unfit(format!("the version {} has no form that a manifest could state", quote(wanted)));
+                    || Error::unfit(format!("the version {} has no form that a manifest could state", quote(wanted)));
                 (version.or_else(|| Version::parse_loose(wanted)).ok_or_else(formless)?, wanted.clone())
             }
             Pin::Tag(word) | Pin::Range(word) => return Err(no_range(name, word)),
@@ -176,7 +180,7 @@ impl Scaffolder<'_> {
     /// Returns an error if the named command is not valid in a manifest.
     fn refuse_path(&self) -> Result<(), Error> {
         match self.command.filter(|command| !is_command(command)) {
-            Some(command) => Err(unfit(format!("{} is not the name of a command", quote(command)))),
+            Some(command) => Err(Error::unfit(format!("{} is not the name of a command", quote(command)))),
             None => Ok(()),
         }
     }
@@ -192,10 +196,6 @@ fn extended(command: &str) -> String {
     format!("`command` ({}) is published only in views with `package-extensions = true`", quote(command))
 }
 
-fn unfit(message: String) -> Error {
-    Error::unfit(message)
-}
-
 fn no_range(name: &str, range: &str) -> Error {
     let message = format!("{} of {} is not one version", quote(range), quote(name));
     Error::unfit_with(message, "name one, or none for the newest")
@@ -205,8 +205,8 @@ fn only_prereleases(name: &str, versions: &[&str], sign: &str) -> Error {
     // An untrusted version with special characters is not suggested as an argument.
     let is_plain = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b".-+!_".contains(&b));
     match versions.iter().find(|version| is_plain(version)) {
-        None if versions.is_empty() => unfit(format!("{} has no versions", quote(name))),
-        None => unfit(format!("{} has no version that could be named", quote(name))),
+        None if versions.is_empty() => Error::unfit(format!("{} has no versions", quote(name))),
+        None => Error::unfit(format!("{} has no version that could be named", quote(name))),
         Some(newest) => Error::unfit_with(
             format!("{} has no stable version that counts", quote(name)),
             format!("for the newest one, write {}", quote(&format!("{name}{sign}{newest}"))),

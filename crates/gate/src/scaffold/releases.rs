@@ -140,12 +140,11 @@ impl Scaffolder<'_> {
         if let Some(known) = asset.sha256.filter(|known| *known != sha256) {
             return Err(Error::DigestMismatch { url: url.to_string(), known, found: sha256 });
         }
-        let (limits, asset_name) = (self.limits, asset.name.clone());
-        let wanted = ProgramQuery {
-            command: self.command.map(ToOwned::to_owned),
-            names: names.iter().map(ToString::to_string).collect(),
-        };
-        let found = spawn_blocking(move || find_program(&file, &asset_name, platform, &wanted, &limits)).await;
+        let (limits, asset_name, command) = (self.limits, asset.name.clone(), self.command.map(ToOwned::to_owned));
+        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+        let found =
+            spawn_blocking(move || find_program(&file, &asset_name, platform, command.as_deref(), &names, &limits));
+        let found = found.await;
         let cmd = found.unwrap_or_else(|error| Err(LeftOut::of(quote(&asset.name), format!(": {error}"))));
         let archive = url.to_string();
         Ok(cmd.map(|cmd| BinaryTarget {
@@ -158,26 +157,18 @@ impl Scaffolder<'_> {
     }
 }
 
-/// The program to look for.
-struct ProgramQuery {
-    /// The name given by the user.
-    command: Option<String>,
-    /// Other names to look for.
-    names: Vec<String>,
-}
-
-/// The program in an archive, in the form of `cmd`.
+/// The program in an archive, in the form of `cmd`: the one that the user has named, or one with another of these names.
 fn find_program(
     file: &File,
     asset: &str,
     platform: Platform,
-    wanted: &ProgramQuery,
+    command: Option<&str>,
+    names: &[String],
     limits: &Limits,
 ) -> Result<String, LeftOut> {
     let bare = format!("./{asset}");
     let unread = |error: archive::Error| LeftOut::of(quote(asset), format!(": {error}"));
     let listing = archive::list(file, &bare, limits).map_err(unread)?;
-    let command = wanted.command.as_deref();
     let cmd = if listing.format == BinaryFormat::Executable {
         let is_named = |command: &str| asset.to_ascii_lowercase().contains(&command.to_ascii_lowercase());
         if let Some(command) = command.filter(|command| !is_named(command)) {
@@ -186,8 +177,7 @@ fn find_program(
         }
         bare
     } else {
-        let names: Vec<&str> = wanted.names.iter().map(String::as_str).collect();
-        let entry = find(&listing.entries, platform, command, &names).map_err(|programs| {
+        let entry = find(&listing.entries, platform, command, names).map_err(|programs| {
             let there = || shown(programs.iter().copied());
             let (problem, remedy) = match (command, programs.as_slice()) {
                 (_, []) => (" has no program".to_owned(), None),
@@ -383,7 +373,7 @@ pub(super) fn find<'a>(
     entries: &'a [Entry],
     platform: Platform,
     wanted: Option<&str>,
-    names: &[&str],
+    names: &[impl AsRef<str>],
 ) -> Result<&'a Entry, Vec<&'a str>> {
     let is_windows = platform.os() == "windows";
     let files = || entries.iter().filter(|entry| entry.kind != EntryKind::Directory);
@@ -414,7 +404,7 @@ pub(super) fn find<'a>(
             let of_path = files().find(|entry| entry.path == name);
             of_path.or_else(|| nearest(&programs, name)).or_else(|| nearest(&files().collect::<Vec<_>>(), name))
         }
-        None => names.iter().find_map(|name| nearest(&programs, name)).or(match programs.as_slice() {
+        None => names.iter().find_map(|name| nearest(&programs, name.as_ref())).or(match programs.as_slice() {
             [entry] => Some(entry),
             _ => None,
         }),
