@@ -129,8 +129,7 @@ impl Advisories {
         for malice in export.malice {
             self.malice.entry((malice.kind, malice.name.clone())).or_default().push(malice);
         }
-        let problems = export.problems.into_iter();
-        self.problems.extend(problems.map(|(file, problem)| SourceProblem { file, problem }));
+        self.problems.extend(export.problems);
     }
 
     /// The advisory about a version of a package.

@@ -71,14 +71,14 @@ pub(super) struct Malice {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Span {
     from: Option<Version>,
-    to: End,
+    to: Option<End>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum End {
-    Never,
-    Before(Version),
-    With(Version),
+struct End {
+    version: Version,
+    /// Whether the version is the last one, and not the first one behind.
+    is_last: bool,
 }
 
 /// A version that can be compared with others of its kind of package.
@@ -147,7 +147,7 @@ impl Document {
             }
             // An advisory that names no version is about all of them.
             if versions.is_empty() && spans.is_empty() {
-                spans.push(Span { from: None, to: End::Never });
+                spans.push(Span { from: None, to: None });
             }
             found.push(Malice { advisory: advisory.clone(), kind, name: key(kind, &name), versions, spans });
         }
@@ -166,21 +166,18 @@ impl Range {
                 Some("0") => starts.push(None),
                 Some(text) => starts.push(Some(version(text)?)),
             }
-            ends.extend(event.fixed.as_deref().map(version).transpose()?.map(End::Before));
-            ends.extend(event.last_affected.as_deref().map(version).transpose()?.map(End::With));
+            for (text, is_last) in [(&event.fixed, false), (&event.last_affected, true)] {
+                let end = text.as_deref().map(version).transpose()?;
+                ends.extend(end.map(|version| End { version, is_last }));
+            }
         }
         if starts.is_empty() {
             return Err("a range without `introduced`".to_owned());
         }
         // Each begins at its `introduced`, and ends at the first end that is not before it.
         let first_end = |from: &Option<Version>| {
-            let is_later = |end: &&End| match (from, end) {
-                (Some(from), End::Before(to)) => from.is_before(to),
-                (Some(from), End::With(to)) => !to.is_before(from),
-                _ => true,
-            };
-            let later = ends.iter().filter(is_later);
-            later.reduce(|least, end| if end.is_before(least) { end } else { least }).cloned().unwrap_or(End::Never)
+            let later = ends.iter().filter(|end| from.as_ref().is_none_or(|from| end.has(from)));
+            later.reduce(|least, end| if end.version.is_before(&least.version) { end } else { least }).cloned()
         };
         let spans = starts.into_iter().map(|from| Span { to: first_end(&from), from });
         Ok(spans.collect())
@@ -188,12 +185,9 @@ impl Range {
 }
 
 impl End {
-    fn is_before(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Before(one) | Self::With(one), Self::Before(other) | Self::With(other)) => one.is_before(other),
-            (Self::Never, _) => false,
-            (_, Self::Never) => true,
-        }
+    /// Whether a version is not behind it.
+    fn has(&self, version: &Version) -> bool {
+        if self.is_last { !self.version.is_before(version) } else { version.is_before(&self.version) }
     }
 }
 
@@ -208,12 +202,7 @@ impl Malice {
         let is_listed = || self.versions.iter().any(is_equal);
         self.spans.iter().any(|span| {
             let is_after = span.from.as_ref().is_none_or(|from| !version.is_before(from));
-            is_after
-                && match &span.to {
-                    End::Never => true,
-                    End::Before(to) => version.is_before(to),
-                    End::With(to) => !to.is_before(&version),
-                }
+            is_after && span.to.as_ref().is_none_or(|end| end.has(&version))
         }) || is_listed()
     }
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use acp_registry_archive::{Limits, read_zip};
 use acp_registry_host::fs::{ReadError, open_bounded};
 
+use super::SourceProblem;
 use super::osv::{Document, Malice};
 
 /// Maximum size of a source, in bytes, and of all files in it when they are unpacked.
@@ -32,8 +33,7 @@ const ZIP: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
 #[derive(Debug, Default)]
 pub(super) struct Export {
     pub(super) malice: Vec<Malice>,
-    /// The file, and what is wrong with it.
-    pub(super) problems: Vec<(String, String)>,
+    pub(super) problems: Vec<SourceProblem>,
     bytes: u64,
     files: u64,
 }
@@ -67,7 +67,7 @@ impl Export {
 
     fn fail(&mut self, file: &str, problem: impl Into<String>) {
         if self.problems.len() < PROBLEMS {
-            self.problems.push((file.to_owned(), problem.into()));
+            self.problems.push(SourceProblem { file: file.to_owned(), problem: problem.into() });
         }
     }
 
