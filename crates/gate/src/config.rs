@@ -512,26 +512,17 @@ impl Schemas {
 
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
-        let help = config_remedy(&error);
-        let failure = match error {
-            ConfigError::Read { error: ReadError::Io(_), .. } => Self::unable(error),
-            _ => Self::usage(error).code(Code::InvalidConfiguration),
+        let correct = |path: &Path| format!("correct {}", path.display());
+        let help = match &error {
+            ConfigError::Read { error: ReadError::Io(_), .. } => {
+                let help = "make it and its directory readable, or name another file with --config";
+                return Self::unable(error).help(help);
+            }
+            ConfigError::Read { .. } => "name a file that can be read with --config".to_owned(),
+            ConfigError::Syntax { path, message } => toml_remedy(message).unwrap_or_else(|| correct(path)),
+            ConfigError::Invalid { path, .. } => correct(path),
         };
-        failure.help(help)
-    }
-}
-
-/// The help if a configuration is invalid.
-fn config_remedy(error: &ConfigError) -> String {
-    match error {
-        ConfigError::Read { error: ReadError::Io(_), .. } => {
-            "make it and its directory readable, or name another file with --config".to_owned()
-        }
-        ConfigError::Read { .. } => "name a file that can be read with --config".to_owned(),
-        ConfigError::Syntax { path, message } => {
-            toml_remedy(message).unwrap_or_else(|| format!("correct {}", path.display()))
-        }
-        ConfigError::Invalid { path, .. } => format!("correct {}", path.display()),
+        Self::usage(error).code(Code::InvalidConfiguration).help(help)
     }
 }
 

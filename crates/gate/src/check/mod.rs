@@ -73,18 +73,19 @@ pub fn fix(registry: &Registry, checked: &mut Checked) -> Fixed {
         }
     }
     checked.findings.retain(|finding| finding.fix.is_none() || !done.contains(&finding.file));
-    let failed: BTreeSet<&str> = checked
-        .findings
-        .iter()
-        .filter(|one| one.level == Level::Error)
-        .filter_map(|one| one.agent.as_deref())
-        .collect();
+    let failed = failed(&checked.findings);
     for agent in checked.agents.iter_mut().filter(|agent| agent.status == CheckOutcome::Failed) {
         if !failed.contains(agent.id.as_str()) {
             agent.status = CheckOutcome::Ok;
         }
     }
     fixed
+}
+
+/// The agents with errors.
+fn failed(findings: &[Finding]) -> BTreeSet<&str> {
+    let errors = findings.iter().filter(|finding| finding.level == Level::Error);
+    errors.filter_map(|finding| finding.agent.as_deref()).collect()
 }
 
 /// Options of [`check`](check()).
@@ -195,11 +196,7 @@ pub fn check(registry: &Registry, options: &CheckOptions<'_>, selection: &Select
     findings.extend(around.into_iter().filter(is_wanted));
     findings.sort_by(|a, b| a.sort_key().cmp(&b.sort_key()));
 
-    let failed: BTreeSet<&str> = findings
-        .iter()
-        .filter(|finding| finding.level == Level::Error)
-        .filter_map(|finding| finding.agent.as_deref())
-        .collect();
+    let failed = failed(&findings);
     let status = |id: &str| {
         if !is_checked(id) {
             CheckOutcome::Skipped

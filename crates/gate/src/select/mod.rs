@@ -189,13 +189,8 @@ pub fn are_all_withdrawn(registry: &Registry, config: &Config) -> bool {
     registry.entries.is_empty() && config.withdrawn.keys().any(is_there)
 }
 
-/// Whether the quarantine list is readable or missing. If it cannot be read, no agent must be started, since any could
-/// be in quarantine.
-pub(crate) fn knows_quarantine(registry: &Registry) -> bool {
-    quarantine_problem(registry).is_none()
-}
-
-/// Why the quarantine list cannot be read, preceded by the place in the file; `None` if it is readable or missing.
+/// Why the quarantine list cannot be read, preceded by the place in the file; `None` if it is readable or missing. If it
+/// cannot be read, no agent must be started, since any could be in quarantine.
 pub fn quarantine_problem(registry: &Registry) -> Option<String> {
     let problem = match &registry.quarantine {
         Loaded::Missing => None,

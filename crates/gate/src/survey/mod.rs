@@ -29,7 +29,7 @@ use futures_util::stream::{self, StreamExt as _};
 use url::Url;
 
 use crate::config::Config;
-use crate::select::{Selection, knows_quarantine};
+use crate::select::{Selection, quarantine_problem};
 use crate::verify::{self, Row, Task};
 use archives::ArchiveRequest;
 pub use archives::{Archive, Inspection, SurveyEvent};
@@ -158,7 +158,7 @@ fn selected<'a>(registry: &'a Registry, selection: &'a Selection) -> impl Iterat
 /// The tasks that install and start the selected agents on this machine. Withdrawn agents are left out. Returns `None`
 /// if the quarantine list cannot be read.
 pub fn tasks(registry: &Registry, selection: &Selection, config: &Config) -> Option<Vec<Task>> {
-    if !knows_quarantine(registry) {
+    if quarantine_problem(registry).is_some() {
         return None;
     }
     let is_selected =
