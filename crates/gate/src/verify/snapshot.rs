@@ -279,26 +279,21 @@ fn row_json(row: &Row) -> Option<Value> {
         kept.insert(name.to_owned(), result["handshake"][name].clone());
     }
     bound(&mut kept);
-    let mut agent = json!({
+    let agent = json!({
         "id": row.id, "version": row.version, "channel": row.channel.as_str(),
         "distribution": row.kind.map(Kind::as_str), "verdict": row.verdict(), "reason": row.reason(),
         "basis": row.basis, "checked_at": checked_at, "isolation": row.isolation(), "timing": result["timing"],
     });
-    if let Value::Object(agent) = &mut agent {
-        agent.extend(kept);
-    }
-    if let (Value::Object(agent), true) = (&mut agent, result["exit"].is_object() && row.reason().is_some()) {
+    let Value::Object(mut agent) = agent else { return None };
+    agent.extend(kept);
+    if result["exit"].is_object() && row.reason().is_some() {
         agent.insert("exit".to_owned(), result["exit"].clone());
     }
-    for name in OBSERVED {
-        if let (Value::Object(agent), Some(list)) = (&mut agent, result.get(name)) {
-            agent.insert(name.to_owned(), list.clone());
-        }
-    }
-    if let (Value::Object(agent), State::Checked { examination: Some(examination), at, .. }) = (&mut agent, &row.state)
-    {
+    agent.extend(OBSERVED.iter().filter_map(|&name| Some((name.to_owned(), result.get(name)?.clone()))));
+    if let State::Checked { examination: Some(examination), at, .. } = &row.state {
         agent.insert("examination".to_owned(), examined::member(examination, &row.version, *at));
     }
+    let mut agent = Value::Object(agent);
     make_steady(&mut agent);
     Some(agent)
 }
