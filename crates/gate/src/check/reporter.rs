@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::finding::{Finding, Level};
-use acp_registry_plan::manifest::Manifest;
+use acp_registry_plan::manifest::{Manifest, Places};
 use acp_registry_plan::source::{Edit, Span};
 use acp_registry_plan::text::printable;
 
@@ -39,14 +39,8 @@ impl<'a> FindingFile<'a> {
     }
 }
 
-/// The place of a finding, before it is converted to lines and columns.
-enum Anchor {
-    File,
-    Range(Range<usize>),
-    Value(String),
-    Key(String),
-    Member(String, Range<usize>),
-}
+/// The place of a finding: the byte range that is marked, and the JSON pointer.
+type Place = (Option<Range<usize>>, Option<String>);
 
 /// A finding to which help and a fix can be added.
 pub(super) struct Draft<'r> {
@@ -74,31 +68,44 @@ impl<'a> Reporter<'a> {
 
     /// Reports a finding about the whole file.
     pub(super) fn file(&mut self, message: impl Into<String>) -> Draft<'_> {
-        self.push(Anchor::File, message.into())
+        self.push(message.into(), |_| (None, None))
     }
 
     /// Reports a finding about a byte range of the file's text.
     pub(super) fn range(&mut self, range: Range<usize>, message: impl Into<String>) -> Draft<'_> {
-        self.push(Anchor::Range(range), message.into())
+        self.push(message.into(), |_| (Some(range), None))
     }
 
     /// Reports a finding about the value at a JSON pointer. If that does not exist, the nearest enclosing value is
     /// marked.
     pub(super) fn value(&mut self, pointer: impl Into<String>, message: impl Into<String>) -> Draft<'_> {
-        self.push(Anchor::Value(pointer.into()), message.into())
+        let pointer = pointer.into();
+        self.push(message.into(), |places| {
+            let mut known = pointer.as_str();
+            let range = loop {
+                match places.and_then(|places| places.value(known)) {
+                    None if !known.is_empty() => known = &known[..known.rfind('/').unwrap_or(0)],
+                    found => break found,
+                }
+            };
+            // Marks only the first character of the document instead of underlining every line.
+            let range = range.map(|range| if known.is_empty() { range.start..range.start } else { range });
+            (range, Some(pointer))
+        })
     }
 
     /// Reports a finding about the key of the member at a JSON pointer.
     pub(super) fn key(&mut self, pointer: impl Into<String>, message: impl Into<String>) -> Draft<'_> {
-        self.push(Anchor::Key(pointer.into()), message.into())
+        let pointer = pointer.into();
+        self.push(message.into(), |places| (places.and_then(|places| places.key(&pointer)), Some(pointer)))
     }
 
     /// Reports a finding about a byte range, with its JSON pointer.
     pub(super) fn member(&mut self, pointer: String, range: Range<usize>, message: impl Into<String>) -> Draft<'_> {
-        self.push(Anchor::Member(pointer, range), message.into())
+        self.push(message.into(), |_| (Some(range), Some(pointer)))
     }
 
-    fn push(&mut self, place: Anchor, message: String) -> Draft<'_> {
+    fn push(&mut self, message: String, place: impl FnOnce(Option<&Places>) -> Place) -> Draft<'_> {
         let (level, grave) = (self.level)(self.about.agent);
         // The rule may run only because another agent enables it.
         if level == Level::Off {
@@ -109,7 +116,9 @@ impl<'a> Reporter<'a> {
         if self.count > FINDING_LIMIT {
             return Draft { finding: None, grave };
         }
-        let (span, pointer) = self.resolve(place);
+        let places = self.about.manifest.map(Manifest::places);
+        let (range, pointer) = place(places.as_deref());
+        let span = range.map(|range| Span::of(self.about.text, range));
         let file = match self.about.agent {
             Some(folder) => format!("{folder}/{}", self.about.file),
             None => self.about.file.to_owned(),
@@ -130,42 +139,16 @@ impl<'a> Reporter<'a> {
         });
         Draft { finding: self.findings.last_mut(), grave }
     }
+}
 
-    fn resolve(&self, place: Anchor) -> (Option<Span>, Option<String>) {
-        let places = self.about.manifest.map(Manifest::places);
-        let places = places.as_deref();
-        let (range, pointer) = match place {
-            Anchor::File => (None, None),
-            Anchor::Range(range) => (Some(range), None),
-            Anchor::Member(pointer, range) => (Some(range), Some(pointer)),
-            Anchor::Key(pointer) => (places.and_then(|places| places.key(&pointer)), Some(pointer)),
-            Anchor::Value(pointer) => {
-                let mut known = pointer.as_str();
-                let range = loop {
-                    match places.and_then(|places| places.value(known)) {
-                        None if !known.is_empty() => known = &known[..known.rfind('/').unwrap_or(0)],
-                        found => break found,
-                    }
-                };
-                // Marks only the first character of the document instead of underlining every line.
-                (range.map(|range| if known.is_empty() { range.start..range.start } else { range }), Some(pointer))
-            }
-        };
-        (range.map(|range| Span::of(self.about.text, range)), pointer)
-    }
-
-    fn note_what_was_left_out(&mut self) {
+impl Drop for Reporter<'_> {
+    /// Notes what was left out.
+    fn drop(&mut self) {
         if let Some(more) = self.count.checked_sub(FINDING_LIMIT).filter(|&more| more > 0)
             && let Some(last) = self.findings.last_mut()
         {
             last.message.push_str(&format!(" (and {more} more of this kind in this file)"));
         }
-    }
-}
-
-impl Drop for Reporter<'_> {
-    fn drop(&mut self) {
-        self.note_what_was_left_out();
     }
 }
 
