@@ -348,15 +348,23 @@ impl FromStr for Slug {
 }
 
 impl Slug {
-    /// The repository of a git remote: `https://host/owner/name.git` or `git@host:owner/name.git`.
+    /// The repository of a git remote.
     fn from_remote(address: &str) -> Option<Self> {
-        let path = match Url::parse(address) {
-            Ok(url) if url.host_str().is_some() => url.path().trim_start_matches('/').to_owned(),
-            _ => address.split_once(':')?.1.to_owned(),
-        };
+        let (_, path) = parts(address)?;
         let path = path.trim_end_matches('/');
         path.strip_suffix(".git").unwrap_or(path).parse().ok()
     }
+}
+
+/// The host and the path in the address of a git remote: `https://host/owner/name.git` or `git@host:owner/name.git`.
+fn parts(address: &str) -> Option<(String, String)> {
+    if let Ok(url) = Url::parse(address)
+        && let Some(host) = url.host_str()
+    {
+        return Some((host.to_ascii_lowercase(), url.path().trim_start_matches('/').to_owned()));
+    }
+    let (place, path) = address.split_once(':')?;
+    Some((place.rsplit('@').next().unwrap_or(place).to_ascii_lowercase(), path.to_owned()))
 }
 
 /// An open pull request.
@@ -518,18 +526,7 @@ pub enum TargetError {
 fn is_on_github(address: &str, github: &Github) -> bool {
     let own = github.api.host_str().unwrap_or_default();
     let own = own.strip_prefix("api.").unwrap_or(own);
-    host(address).is_some_and(|host| host == own || host.ends_with(&format!(".{own}")) || !host.contains('.'))
-}
-
-/// The host in the address of a remote: `https://host/owner/name` or `git@host:owner/name`.
-fn host(address: &str) -> Option<String> {
-    if let Ok(url) = Url::parse(address)
-        && let Some(host) = url.host_str()
-    {
-        return Some(host.to_ascii_lowercase());
-    }
-    let (place, _) = address.split_once(':')?;
-    Some(place.rsplit('@').next().unwrap_or(place).to_ascii_lowercase())
+    parts(address).is_some_and(|(host, _)| host == own || host.ends_with(&format!(".{own}")) || !host.contains('.'))
 }
 
 impl<'a> Proposer<'a> {
