@@ -94,8 +94,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         ],
     ),
     ("gate", "finding", &["source"]),
-    ("gate", "release", &[]),
-    ("gate", "history", &["json", "manifest", "registry", "release", "host", "text", "timestamp", "versions"]),
+    ("gate", "history", &["json", "manifest", "registry", "host", "text", "timestamp", "versions"]),
     (
         "gate",
         "config",
@@ -161,11 +160,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "propose",
         &["bump", "closures", "json", "manifest", "http", "registry", "failure", "source", "host", "text", "sources"],
     ),
-    (
-        "publish",
-        "diff",
-        &["history", "index", "json", "manifest", "release", "revocations", "text", "timestamp", "versions"],
-    ),
+    ("publish", "diff", &["history", "index", "json", "manifest", "revocations", "text", "timestamp", "versions"]),
     (
         "publish",
         "build",
@@ -187,7 +182,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "site",
         &[
             "check", "config", "digest", "entries", "examination", "history", "index", "json", "manifest", "registry",
-            "release", "settings", "text", "timestamp", "tree", "verify", "failure", "revocations", "versions",
+            "settings", "text", "timestamp", "tree", "verify", "failure", "revocations", "versions",
         ],
     ),
     ("publish", "server", &["site"]),
