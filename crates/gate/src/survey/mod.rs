@@ -11,7 +11,6 @@ mod archives;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use acp_registry_archive::Limits;
@@ -237,20 +236,22 @@ impl Surveyor<'_> {
     pub async fn survey<'a>(&self, agents: impl IntoIterator<Item = &'a Agent>) -> Survey {
         let targets = Targets::of(agents);
         let mut survey = Survey::default();
-        let asked = AtomicU64::new(0);
         if self.scope.urls {
-            self.ask_addresses_and_packages(&targets, &mut survey, &asked).await;
+            self.ask_addresses_and_packages(&targets, &mut survey).await;
         }
-        self.ask_github(&targets, &mut survey, &asked).await;
+        self.ask_github(&targets, &mut survey).await;
         if let Some(limits) = self.scope.archives {
-            self.fetch_archives(&targets, limits, &mut survey, &asked).await;
+            self.fetch_archives(&targets, limits, &mut survey).await;
         }
-        survey.is_cut_off = asked.into_inner() > 0 && self.client.answers() == 0;
+        let asked = [survey.links.len(), survey.npm.len(), survey.pypi.len(), survey.provenance.len()];
+        let of_archives = [survey.releases.len(), survey.archives.len(), survey.troubles.len()];
+        let has_asked = asked.into_iter().chain(of_archives).any(|answers| answers > 0);
+        survey.is_cut_off = has_asked && self.client.answers() == 0;
         survey.has_reached_names = self.client.answers_by_name() > 0;
         survey
     }
 
-    async fn ask_addresses_and_packages(&self, targets: &Targets, survey: &mut Survey, asked: &AtomicU64) {
+    async fn ask_addresses_and_packages(&self, targets: &Targets, survey: &mut Survey) {
         let mut links: BTreeMap<&String, &Url> = targets.pages.iter().collect();
         // Downloaded archives need no separate request.
         if self.scope.archives.is_none() {
@@ -258,20 +259,20 @@ impl Surveyor<'_> {
         }
         // URLs that the client refuses to request are reported by offline rules.
         links.retain(|_, url| self.client.may_ask(url));
-        let links = self.ask(links.into_iter(), asked, |url| self.client.probe(url));
+        let links = self.ask(links.into_iter(), |url| self.client.probe(url));
         let npm = async {
             let Some(registry) = &self.sources.npm else { return BTreeMap::new() };
             let names = targets.npm.iter().map(|name| (name, name));
-            self.ask(names, asked, |name| registry.packument(self.client, name)).await
+            self.ask(names, |name| registry.packument(self.client, name)).await
         };
         let pypi = async {
             let Some(index) = &self.sources.pypi else { return BTreeMap::new() };
             let names = targets.pypi.iter().map(|name| (name, name));
-            self.ask(names, asked, |name| index.project(self.client, name)).await
+            self.ask(names, |name| index.project(self.client, name)).await
         };
         (survey.links, survey.npm, survey.pypi) = futures_util::join!(links, npm, pypi);
         if let Some(roots) = self.roots {
-            survey.provenance = self.ask_who_built(targets, survey, roots, asked).await;
+            survey.provenance = self.ask_who_built(targets, survey, roots).await;
         }
     }
 
@@ -282,7 +283,6 @@ impl Surveyor<'_> {
         targets: &Targets,
         survey: &Survey,
         roots: &TrustRoots,
-        asked: &AtomicU64,
     ) -> BTreeMap<Built, Result<Vec<Provenance>, provenance::Error>> {
         let artifacts = |Built { kind, name, version, .. }: &Built| match kind {
             PackageKind::Npx => {
@@ -318,26 +318,24 @@ impl Surveyor<'_> {
             }
             Ok(proven)
         };
-        self.ask(built.iter().map(|question| (question.0, question)), asked, ask).await
+        self.ask(built.iter().map(|question| (question.0, question)), ask).await
     }
 
     /// Asks GitHub for the releases that archives belong to: all of them if archives are downloaded, for their digests;
     /// otherwise those whose URLs failed, to find out which files exist instead.
-    async fn ask_github(&self, targets: &Targets, survey: &mut Survey, asked: &AtomicU64) {
+    async fn ask_github(&self, targets: &Targets, survey: &mut Survey) {
         let is_wanted = |text: &String| self.scope.archives.is_some() || matches!(survey.links.get(text), Some(Err(_)));
         let assets = targets.archives.iter().filter(|(text, _)| is_wanted(text));
         let assets = assets.filter_map(|(text, url)| Some((text.clone(), self.sources.github.find_asset(url)?)));
         survey.assets = assets.collect();
         let releases: BTreeMap<&ReleaseId, &ReleaseId> = survey.assets.values().map(|(id, _)| (id, id)).collect();
-        survey.releases =
-            self.ask(releases.into_iter(), asked, |id| self.sources.github.release(self.client, id)).await;
+        survey.releases = self.ask(releases.into_iter(), |id| self.sources.github.release(self.client, id)).await;
     }
 
     /// Downloads archives, only a few at a time, since inspecting one takes a CPU core.
-    async fn fetch_archives(&self, targets: &Targets, limits: Limits, survey: &mut Survey, asked: &AtomicU64) {
+    async fn fetch_archives(&self, targets: &Targets, limits: Limits, survey: &mut Survey) {
         let archives: Vec<(&String, &Url)> =
             targets.archives.iter().filter(|(_, url)| self.client.may_ask(url)).collect();
-        asked.fetch_add(archives.len() as u64, Ordering::Relaxed);
         (self.progress)(SurveyEvent::Planned(archives.len()));
         let nothing = BTreeSet::new();
         let at_once = thread::available_parallelism().map_or(2, |cores| cores.get().clamp(2, 4));
@@ -366,7 +364,6 @@ impl Surveyor<'_> {
     async fn ask<'q, K, Q, A, F>(
         &self,
         questions: impl ExactSizeIterator<Item = (&'q K, &'q Q)>,
-        asked: &AtomicU64,
         question: impl Fn(&'q Q) -> F,
     ) -> BTreeMap<K, A>
     where
@@ -375,7 +372,6 @@ impl Surveyor<'_> {
         F: Future<Output = A>,
     {
         (self.progress)(SurveyEvent::Planned(questions.len()));
-        asked.fetch_add(questions.len() as u64, Ordering::Relaxed);
         let answers = stream::iter(questions).map(|(key, what)| {
             let answer = question(what);
             async move {
