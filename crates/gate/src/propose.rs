@@ -617,22 +617,18 @@ impl From<TargetError> for Failure {
             TargetError::NoRemote { ref remote, ref known } if known.is_empty() => {
                 format!("add it with `git remote add {remote} https://github.com/OWNER/NAME`")
             }
-            TargetError::NoRemote { ref known, .. } => another_remote(known),
             TargetError::NotGithub { ref remote, ref others } if others.is_empty() => {
                 format!("set its address with `git remote set-url {remote} https://github.com/OWNER/NAME`")
             }
-            TargetError::NotGithub { ref others, .. } => another_remote(others),
+            TargetError::NoRemote { known: ref others, .. } | TargetError::NotGithub { ref others, .. } => {
+                let known = brief_list(others.iter().map(|name| quote(name)), NAMED);
+                format!("name the remote on GitHub with --remote; there is {known}")
+            }
             TargetError::NoBranch => "name the one to merge into with --base".to_owned(),
             TargetError::NoIdentity => "set user.name and user.email with `git config`".to_owned(),
         };
         Self::usage(error).help(help)
     }
-}
-
-/// The help that asks to name one of these remotes.
-fn another_remote(names: &[String]) -> String {
-    let known = brief_list(names.iter().map(|name| quote(name)), NAMED);
-    format!("name the remote on GitHub with --remote; there is {known}")
 }
 
 /// The most remotes that a remedy lists.
