@@ -485,10 +485,10 @@ fn state(row: &Row, look: Look) -> String {
             printable(words)
         );
     }
-    if let State::NotStarted { stderr: text, .. } = &row.state
-        && !text.trim().is_empty()
+    if let State::NotStarted(why) = &row.state
+        && !why.stderr.trim().is_empty()
     {
-        out.push_str(&stderr(text));
+        out.push_str(&stderr(&why.stderr));
     }
     out.lines().map(|line| look.wrap(line, INDENT)).collect()
 }

@@ -241,7 +241,7 @@ impl<'a> Examinee<'a> {
         let is_excused = !row.is_finding() && matches!(row.verdict(), TaskVerdict::Fail | TaskVerdict::Error);
         let duration = match &row.state {
             State::Checked { outcome, .. } => outcome.timing.total,
-            State::Skipped { .. } | State::NotStarted { .. } | State::Reused(_) => Duration::ZERO,
+            State::Skipped { .. } | State::NotStarted(_) | State::Reused(_) => Duration::ZERO,
         };
         let message = if is_excused { row.advice() } else { row.explanation() };
         Self {

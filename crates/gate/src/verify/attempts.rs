@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures_util::stream::{self, StreamExt as _};
 use tokio::task::spawn_blocking;
 
-use super::Verifier;
 use super::run::Stop;
+use super::{NotStarted, Verifier};
 use acp_registry_client::install::{Expected, Source};
 use acp_registry_examine::examination::Examination;
 use acp_registry_host::lock::mark_used;
@@ -98,7 +98,7 @@ impl Verifier {
         };
         let _mark = mark_used(place.path());
         trying(Trying::Installing);
-        if let Err(Stop { reason, message, remedy, is_not_startable, .. }) =
+        if let Err(Stop { why: NotStarted { reason, message, remedy, .. }, is_not_startable, .. }) =
             self.try_all(source, lists, id, trying, &place, &mut attempts.tried).await
         {
             let message = remedy.map_or(message.clone(), |remedy| format!("{message}; {remedy}"));

@@ -54,7 +54,7 @@ pub use merge::{
 };
 pub use plan::{Earlier, MALICIOUS, NewClosures, Selection, Shard, ShardError, plan, refuse_malicious};
 pub use quarantine::{Advice, QuarantinedAgent, WhenHeld};
-pub use row::{Row, RowCounts, State};
+pub use row::{NotStarted, Row, RowCounts, State};
 pub use run::{INSTALL_TIMEOUT, Verifier, VerifyEvent, usual_jobs};
 pub use snapshot::{SCHEMA, SNAPSHOT_FILE, SNAPSHOT_LIMIT, Snapshot};
 pub use sources::{DistributionOrigin, Sources};

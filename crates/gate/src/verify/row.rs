@@ -58,18 +58,7 @@ pub enum State {
         message: String,
     },
     /// The agent was not started.
-    NotStarted {
-        /// [`TaskVerdict::Fail`] if the manifest is wrong on any machine, otherwise [`TaskVerdict::Error`].
-        verdict: TaskVerdict,
-        /// The reason, as named in reports.
-        reason: &'static str,
-        /// The reason as a sentence.
-        message: String,
-        /// What helps, where that is known.
-        remedy: Option<String>,
-        /// The package manager's stderr, not escaped.
-        stderr: String,
-    },
+    NotStarted(NotStarted),
     /// The agent was started.
     Checked {
         /// The result of the handshake.
@@ -81,6 +70,27 @@ pub enum State {
     },
     /// An earlier run checked it; holds the row of its snapshot.
     Reused(Value),
+}
+
+/// Why an agent was not started.
+#[derive(Debug, Clone)]
+pub struct NotStarted {
+    /// [`TaskVerdict::Fail`] if the manifest is wrong on any machine, otherwise [`TaskVerdict::Error`].
+    pub verdict: TaskVerdict,
+    /// The reason, as named in reports.
+    pub reason: &'static str,
+    /// The reason as a sentence.
+    pub message: String,
+    /// What helps, where that is known.
+    pub remedy: Option<String>,
+    /// The package manager's stderr, not escaped.
+    pub stderr: String,
+}
+
+impl NotStarted {
+    pub(crate) fn new(verdict: TaskVerdict, reason: &'static str, message: impl Into<String>) -> Self {
+        Self { verdict, reason, message: message.into(), remedy: None, stderr: String::new() }
+    }
 }
 
 /// Number of rows by result; they add up to the number of all rows.
@@ -144,7 +154,7 @@ impl Row {
     pub fn verdict(&self) -> TaskVerdict {
         match &self.state {
             State::Skipped { .. } => TaskVerdict::Skipped,
-            State::NotStarted { verdict, .. } => *verdict,
+            State::NotStarted(why) => why.verdict,
             State::Checked { outcome, .. } => outcome.verdict.into(),
             State::Reused(_) => TaskVerdict::Pass,
         }
@@ -160,7 +170,7 @@ impl Row {
     /// The end of stderr of the agent or the package manager. Not escaped: escape it before printing.
     pub fn stderr(&self) -> &str {
         match &self.state {
-            State::NotStarted { stderr, .. } => stderr,
+            State::NotStarted(why) => &why.stderr,
             State::Checked { outcome, .. } => &outcome.stderr_tail,
             State::Skipped { .. } | State::Reused(_) => "",
         }
@@ -174,7 +184,7 @@ impl Row {
     /// The reason why it did not pass, as named in reports.
     pub fn reason(&self) -> Option<&'static str> {
         match &self.state {
-            State::Skipped { reason, .. } | State::NotStarted { reason, .. } => Some(reason),
+            State::Skipped { reason, .. } | State::NotStarted(NotStarted { reason, .. }) => Some(reason),
             State::Checked { outcome, .. } => outcome.reason.map(handshake::FailReason::as_str),
             State::Reused(_) => None,
         }
@@ -183,7 +193,7 @@ impl Row {
     /// The reason as a sentence. Free of control characters.
     pub fn message(&self) -> Option<&str> {
         match &self.state {
-            State::Skipped { message, .. } | State::NotStarted { message, .. } => Some(message),
+            State::Skipped { message, .. } | State::NotStarted(NotStarted { message, .. }) => Some(message),
             State::Checked { outcome, .. } => outcome.message.as_deref(),
             State::Reused(_) => None,
         }
@@ -191,7 +201,7 @@ impl Row {
 
     /// What helps, where that is known. Printable.
     pub fn remedy(&self) -> Option<&str> {
-        if let State::NotStarted { remedy, .. } = &self.state { remedy.as_deref() } else { None }
+        if let State::NotStarted(why) = &self.state { why.remedy.as_deref() } else { None }
     }
 
     /// The message with what helps. Printable.
@@ -205,7 +215,7 @@ impl Row {
         match &self.state {
             State::Checked { examination, .. } => examination.as_deref().map(Record::from),
             State::Reused(earlier) => Record::read(&earlier["examination"]),
-            State::Skipped { .. } | State::NotStarted { .. } => None,
+            State::Skipped { .. } | State::NotStarted(_) => None,
         }
     }
 
@@ -219,7 +229,7 @@ impl Row {
         match &self.state {
             State::Checked { outcome, .. } => outcome.handshake.setup_required.as_deref(),
             State::Reused(earlier) => earlier["setup_required"].as_str(),
-            State::Skipped { .. } | State::NotStarted { .. } => None,
+            State::Skipped { .. } | State::NotStarted(_) => None,
         }
     }
 
@@ -256,7 +266,7 @@ impl Row {
             State::Checked { outcome, .. } => members(&**outcome),
             State::Reused(earlier) => reused(earlier),
             State::Skipped { .. } => not_started(""),
-            State::NotStarted { stderr, .. } => not_started(stderr),
+            State::NotStarted(why) => not_started(&why.stderr),
         };
         if let Value::Object(row) = &mut row {
             if !self.scripts_not_run.is_empty() {

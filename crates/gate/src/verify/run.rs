@@ -24,7 +24,7 @@ use tokio::time::Instant;
 
 use super::snapshot::LISTED;
 use super::sources::Sources;
-use super::{AgentLock, Networks, Row, State, Task, TaskKind, TaskVerdict};
+use super::{AgentLock, Networks, NotStarted, Row, State, Task, TaskKind, TaskVerdict};
 
 /// Installs and checks agents.
 #[derive(Debug, Clone)]
@@ -154,8 +154,8 @@ impl Verifier {
             TaskKind::Skip { reason, message } => State::Skipped { reason, message },
             TaskKind::Reuse(row) => State::Reused(row),
             TaskKind::Broken { reason, message, remedy } => {
-                let (verdict, stderr, remedy) = (TaskVerdict::Fail, String::new(), remedy.map(ToOwned::to_owned));
-                State::NotStarted { verdict, reason, message, remedy, stderr }
+                let why = NotStarted::new(TaskVerdict::Fail, reason, message);
+                State::NotStarted(NotStarted { remedy: remedy.map(ToOwned::to_owned), ..why })
             }
             TaskKind::Check(source) => {
                 match self.ask_source(number, id, (&source, &expected), progress, &mut done).await {
@@ -163,9 +163,9 @@ impl Verifier {
                         let examination = examination.map(Box::new);
                         State::Checked { outcome: Box::new(outcome), examination, at: SystemTime::now() }
                     }
-                    Err(Stop { verdict, reason, message, remedy, stderr, is_not_startable, .. }) => {
-                        done.row.is_not_startable = is_not_startable;
-                        State::NotStarted { verdict, reason, message, remedy, stderr }
+                    Err(stop) => {
+                        done.row.is_not_startable = stop.is_not_startable;
+                        State::NotStarted(stop.why)
                     }
                 }
             }
@@ -194,7 +194,7 @@ impl Verifier {
         if let Err(stop) = &result
             && stop.is_source_down
         {
-            done.row.source_down = self.sources.mark_down(source, id, &stop.message);
+            done.row.source_down = self.sources.mark_down(source, id, &stop.why.message);
         }
         result
     }
@@ -313,7 +313,7 @@ impl Verifier {
         let mut environment = self.installer.environment.clone();
         let variables = source.variables().iter().map(|(name, value)| (name.as_str(), value.as_str()));
         set_variables(&mut environment, variables)
-            .map_err(|error| Stop { verdict: TaskVerdict::Fail, ..Stop::error("spawn_failed", &error) })?;
+            .map_err(|error| Stop::from(NotStarted::new(TaskVerdict::Fail, "spawn_failed", error.to_string())))?;
         let directory = place.path().join(INSTALLED);
         fs::create_dir(&directory).map_err(PathError::at(&directory))?;
         let turn = self.turns.beside_others().await;
@@ -410,13 +410,8 @@ fn phase(step: Progress) -> Option<String> {
 
 /// The initial row of a task; it is returned only if the task panics.
 fn unfinished(task: &Task) -> Row {
-    let state = State::NotStarted {
-        verdict: TaskVerdict::Error,
-        reason: "spawn_failed",
-        message: "the check panicked, which is a bug of this program".to_owned(),
-        remedy: None,
-        stderr: String::new(),
-    };
+    let message = "the check panicked, which is a bug of this program";
+    let state = State::NotStarted(NotStarted::new(TaskVerdict::Error, "spawn_failed", message));
     let row = Row::new(&task.id, &task.version, task.channel, task.kind, state);
     Row { held: task.held.clone(), basis: task.basis.clone(), ..row }
 }
@@ -478,50 +473,42 @@ mod tests {
     }
 }
 
-/// Why an agent was not started.
+/// Why an agent was not started, and what that says of others.
 pub(super) struct Stop {
-    pub(super) verdict: TaskVerdict,
-    pub(super) reason: &'static str,
-    pub(super) message: String,
-    pub(super) remedy: Option<String>,
-    pub(super) stderr: String,
-    pub(super) is_source_down: bool,
+    pub(super) why: NotStarted,
+    is_source_down: bool,
     /// Whether the package runner of the distribution would not start it either.
     pub(super) is_not_startable: bool,
 }
 
 impl Stop {
     pub(super) fn error(reason: &'static str, message: &dyn std::fmt::Display) -> Self {
-        let (message, stderr) = (message.to_string(), String::new());
-        Self {
-            verdict: TaskVerdict::Error,
-            reason,
-            message,
-            remedy: None,
-            stderr,
-            is_source_down: false,
-            is_not_startable: false,
-        }
+        NotStarted::new(TaskVerdict::Error, reason, message.to_string()).into()
     }
 
-    pub(super) fn install(error: &install::Error, source: &Source) -> Self {
-        let verdict = if error.is_of_manifest() { TaskVerdict::Fail } else { TaskVerdict::Error };
-        Self {
-            verdict,
+    fn install(error: &install::Error, source: &Source) -> Self {
+        let why = NotStarted {
+            verdict: if error.is_of_manifest() { TaskVerdict::Fail } else { TaskVerdict::Error },
             reason: error.reason().as_str(),
             message: error.to_string(),
             remedy: error.remedy(),
             stderr: error.stderr().to_owned(),
-            is_source_down: error.is_of_source(source.name()),
-            is_not_startable: matches!(error, install::Error::NoCommand { .. }),
-        }
+        };
+        let is_not_startable = matches!(error, install::Error::NoCommand { .. });
+        Self { why, is_source_down: error.is_of_source(source.name()), is_not_startable }
+    }
+}
+
+impl From<NotStarted> for Stop {
+    fn from(why: NotStarted) -> Self {
+        Self { why, is_source_down: false, is_not_startable: false }
     }
 }
 
 impl From<PathError> for Stop {
     fn from(error: PathError) -> Self {
-        let remedy = error.remedy().unwrap_or(ANOTHER_TEMPORARY).to_owned();
-        let stop = Self::error("install_failed", &format!("cannot make a temporary directory: {error}"));
-        Self { remedy: Some(remedy), ..stop }
+        let message = format!("cannot make a temporary directory: {error}");
+        let remedy = Some(error.remedy().unwrap_or(ANOTHER_TEMPORARY).to_owned());
+        NotStarted { remedy, ..NotStarted::new(TaskVerdict::Error, "install_failed", message) }.into()
     }
 }

@@ -270,7 +270,7 @@ fn row_json(row: &Row) -> Option<Value> {
     let checked_at = match &row.state {
         State::Skipped { .. } => return None,
         State::Reused(earlier) => return Some(earlier.clone()),
-        State::NotStarted { .. } => None,
+        State::NotStarted(_) => None,
         State::Checked { at, .. } => Timestamp::of(*at).map(|time| time.to_string()),
     };
     let result = row.to_json();

@@ -15,7 +15,7 @@ pub(super) mod untidy;
 use crate::check::reporter::Reporter;
 use crate::check::rule::{Example, Online, Rule, Subject};
 use crate::survey::Survey;
-use crate::verify::{self, Row, State};
+use crate::verify::{NotStarted, Row, State, TaskVerdict};
 use acp_registry_client::install::Kind;
 use acp_registry_plan::manifest::{BinaryTarget, Channel, PackageKind, Platform, Release};
 use acp_registry_plan::text::{escape, quote};
@@ -182,8 +182,8 @@ fn not_startable(survey: &mut Survey, kind: Kind, message: &str, remedy: Option<
 
 /// For examples: adds the result of an agent that was not started.
 fn not_started(survey: &mut Survey, reason: &'static str, message: &str, remedy: Option<&str>) {
-    let (verdict, message, stderr) = (verify::TaskVerdict::Error, message.to_owned(), String::new());
-    put(survey, State::NotStarted { verdict, reason, message, remedy: remedy.map(ToOwned::to_owned), stderr });
+    let why = NotStarted::new(TaskVerdict::Error, reason, message);
+    put(survey, State::NotStarted(NotStarted { remedy: remedy.map(ToOwned::to_owned), ..why }));
 }
 
 fn put(survey: &mut Survey, state: State) {
