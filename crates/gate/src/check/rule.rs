@@ -9,7 +9,7 @@ use crate::finding::Level;
 use crate::survey::Survey;
 use acp_registry_client::registry::{ClosureProblem, Loaded, Registry};
 use acp_registry_plan::closure::{NpmLock, PublishedClosure};
-use acp_registry_plan::manifest::{Agent, BinaryTarget, Manifest, Package, PackageKind, Release};
+use acp_registry_plan::manifest::{Agent, BinaryTarget, Manifest, Package, PackageKind, Release, escape_segment};
 
 /// A rule: name, default level, documentation, examples and check function.
 #[derive(Debug)]
@@ -165,6 +165,16 @@ impl<'a> Subject<'a> {
         self.agent()
             .releases()
             .flat_map(|release| release.distribution.packages().map(move |(kind, package)| (release, kind, package)))
+    }
+
+    /// The environment variables that all of them set, with the JSON pointers of their names.
+    pub(super) fn variables(&self) -> impl Iterator<Item = (&str, String)> {
+        let targets = self.targets().map(|(release, target)| (&target.env, release.target_pointer(target, "env")));
+        let packages =
+            self.packages().map(|(release, kind, package)| (&package.env, release.package_pointer(kind, "env")));
+        targets.chain(packages).flat_map(|(env, pointer)| {
+            env.iter().map(move |(name, _)| (name.as_str(), format!("{pointer}/{}", escape_segment(name))))
+        })
     }
 }
 

@@ -1,5 +1,5 @@
 use crate::check::rules::prelude::*;
-use acp_registry_plan::manifest::{env_name, escape_segment};
+use acp_registry_plan::manifest::env_name;
 
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/reserved-env",
@@ -21,19 +21,8 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
-    for (release, target) in subject.targets() {
-        check_names(&target.env, &release.target_pointer(target, "env"), report);
-    }
-    for (release, kind, package) in subject.packages() {
-        check_names(&package.env, &release.package_pointer(kind, "env"), report);
-    }
-}
-
-fn check_names(env: &[(String, String)], pointer: &str, report: &mut Reporter<'_>) {
-    for (name, _) in env {
+    for (name, pointer) in subject.variables() {
         let Some(problem) = env_name::problem(name) else { continue };
-        report
-            .key(format!("{pointer}/{}", escape_segment(name)), format!("{} {problem}", quote(name)))
-            .help("use a name with the agent's own prefix");
+        report.key(pointer, format!("{} {problem}", quote(name))).help("use a name with the agent's own prefix");
     }
 }

@@ -1,5 +1,5 @@
 use crate::check::rules::prelude::*;
-use acp_registry_plan::manifest::{env_name, escape_segment};
+use acp_registry_plan::manifest::env_name;
 
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/service-address",
@@ -18,17 +18,8 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
-    let targets = subject.targets().map(|(release, target)| (&target.env, release.target_pointer(target, "env")));
-    let packages =
-        subject.packages().map(|(release, kind, package)| (&package.env, release.package_pointer(kind, "env")));
-    for (env, pointer) in targets.chain(packages) {
-        for (name, _) in env.iter().filter(|(name, _)| env_name::is_service_address(name)) {
-            report
-                .key(
-                    format!("{pointer}/{}", escape_segment(name)),
-                    format!("{} sends what users write to an address that they did not choose", quote(name)),
-                )
-                .help("leave the variable to the agent's users");
-        }
+    for (name, pointer) in subject.variables().filter(|(name, _)| env_name::is_service_address(name)) {
+        let message = format!("{} sends what users write to an address that they did not choose", quote(name));
+        report.key(pointer, message).help("leave the variable to the agent's users");
     }
 }
