@@ -55,10 +55,27 @@ mod manifest {
     pub(super) mod unsafe_link;
     pub(super) mod version_format;
 }
-mod npm;
+/// Rules about npm packages.
+mod npm {
+    use super::published::npm_example as example;
+
+    pub(super) mod ambiguous_bin;
+    pub(super) mod command_not_found;
+    pub(super) mod deprecated;
+    pub(super) mod missing_integrity;
+    pub(super) mod version_not_found;
+}
 mod provenance;
 mod published;
-mod pypi;
+/// Rules about Python packages.
+mod pypi {
+    use super::published::pypi_example as example;
+
+    pub(super) mod excluded_version;
+    pub(super) mod missing_hash;
+    pub(super) mod version_not_found;
+    pub(super) mod yanked;
+}
 mod registry;
 mod url;
 

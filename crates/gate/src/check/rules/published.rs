@@ -1,11 +1,13 @@
 //! Looks up the packages of a manifest in the survey; shared by the rules about npm and PyPI.
 
+use std::sync::Arc;
+
 use crate::check::rule::Subject;
 use crate::survey::Survey;
 use acp_registry_plan::manifest::{NpmSpec, Package, PackageKind, Pin, PypiSpec, Release};
 use acp_registry_sources::SourceError;
 use acp_registry_sources::npm::{PackageVersion, Packument};
-use acp_registry_sources::pypi::Project;
+use acp_registry_sources::pypi::{Project, ProjectFile};
 
 /// A package with the registry's answer.
 pub(super) struct NamedPackage<'a, S, T> {
@@ -87,4 +89,36 @@ fn specs<'a>(subject: &'a Subject<'_>, wanted: PackageKind) -> impl Iterator<Ite
         let release: Release<'_> = release;
         (format!("{}/distribution/{}", release.pointer(), kind.as_str()), package)
     })
+}
+
+/// For examples: adds the npm package `example` with one version, whose entry has these members.
+pub(super) fn npm_example(survey: &mut Survey, version: &str, members: &str) {
+    put_packument(
+        survey,
+        &format!("{{\"dist-tags\":{{\"latest\":\"{version}\"}},\"versions\":{{\"{version}\":{{{members}}}}}}}"),
+    );
+}
+
+/// For examples: adds the npm package `example` with this entry of the registry.
+pub(super) fn put_packument(survey: &mut Survey, text: &str) {
+    let packument = Packument::parse(text.as_bytes(), "example").ok();
+    survey.npm.insert("example".to_owned(), Ok(packument.map(Arc::new)));
+}
+
+/// For examples: adds the Python project `example` with one file.
+pub(super) fn pypi_example(survey: &mut Survey, name: &str, has_hash: bool, yanked: Option<&str>) {
+    put_file(
+        survey,
+        ProjectFile {
+            name: name.to_owned(),
+            has_hash,
+            yanked: yanked.map(ToOwned::to_owned),
+            ..ProjectFile::default()
+        },
+    );
+}
+
+/// For examples: adds the Python project `example` with this file.
+pub(super) fn put_file(survey: &mut Survey, file: ProjectFile) {
+    survey.pypi.insert("example".to_owned(), Ok(Some(Arc::new(Project::from_files([file])))));
 }

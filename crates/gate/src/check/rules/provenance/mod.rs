@@ -4,11 +4,8 @@ pub(super) mod lost;
 pub(super) mod mismatch;
 pub(super) mod unverifiable;
 
-use std::sync::Arc;
-
 use acp_registry_client::provenance::{Error, Provenance, Publisher};
 use acp_registry_plan::manifest::{PackageKind, Pin};
-use acp_registry_sources::npm::Packument;
 
 use crate::check::rule::Subject;
 use crate::check::rules::published;
@@ -49,8 +46,7 @@ fn example(survey: &mut Survey, proven: Option<Result<Vec<Provenance>, Error>>) 
         version("0.9.0", true),
         version("1.0.0", proven.is_some())
     );
-    let packument = Packument::parse(text.as_bytes(), "example").ok();
-    survey.npm.insert("example".to_owned(), Ok(packument.map(Arc::new)));
+    published::put_packument(survey, &text);
     let [name, version, repository] = ["example", "1.0.0", "https://github.com/example/agent"].map(ToOwned::to_owned);
     if let Some(proven) = proven {
         survey.provenance.insert(Built { kind: PackageKind::Npx, name, version, repository }, proven);

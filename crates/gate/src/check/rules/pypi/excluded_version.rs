@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use time::UtcOffset;
 use time::macros::datetime;
 
@@ -7,7 +5,7 @@ use crate::check::rules::prelude::*;
 use crate::check::rules::published;
 use acp_registry_plan::manifest::{Pin, extension};
 use acp_registry_plan::timestamp::date;
-use acp_registry_sources::pypi::{Project, ProjectFile};
+use acp_registry_sources::pypi::ProjectFile;
 
 pub(crate) static RULE: Rule = Rule {
     name: "pypi/excluded-version",
@@ -41,7 +39,7 @@ fn released(survey: &mut Survey) {
         uploaded: Some(datetime!(2026-02-02 12:00 UTC)),
         ..ProjectFile::default()
     };
-    survey.pypi.insert("example".to_owned(), Ok(Some(Arc::new(Project::from_files([file])))));
+    published::put_file(survey, file);
 }
 
 fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
