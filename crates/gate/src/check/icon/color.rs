@@ -114,7 +114,7 @@ pub(in super::super) fn colors(
             {
                 continue;
             }
-            let range = styled.declaration_range(declaration);
+            let range = styled.css_range(&declaration.range);
             let text = declaration.text.clone();
             let in_mask =
                 !styled.is_sheet && elements.get(styled.element).is_some_and(|element| element.is_only_in_mask);

@@ -112,11 +112,6 @@ pub(super) struct XmlError {
 }
 
 impl Styled {
-    /// The byte range of a declaration in the file.
-    pub(super) fn declaration_range(&self, declaration: &Declaration) -> Range<usize> {
-        self.css_range(&declaration.range)
-    }
-
     /// Converts a range of the CSS to a range of the file. If the source has XML references or markup, it is the range
     /// of the whole source.
     pub(super) fn css_range(&self, range: &Range<usize>) -> Range<usize> {
@@ -196,7 +191,7 @@ impl<'a> Icon<'a> {
                     styled.element == root.id()
                 };
                 if applies && declaration.value != [Piece::Number(16.0)] {
-                    found.push((styled.declaration_range(declaration), declaration));
+                    found.push((styled.css_range(&declaration.range), declaration));
                 }
             }
         }
@@ -286,7 +281,7 @@ fn check_declaration(text: &str) -> Result<(), XmlError> {
         let is_known = |name: &str| name.eq_ignore_ascii_case(value);
         // These encode ASCII as UTF-8 does.
         let is_ascii = |name: &str| value.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name));
-        let problem = match name.split_ascii_whitespace().last() {
+        let (before, after, help) = match name.split_ascii_whitespace().last() {
             Some("encoding")
                 if !(["utf-8", "utf8"].into_iter().any(is_known)
                     || text.is_ascii() && ["us-ascii", "iso-8859-", "windows-125"].into_iter().any(is_ascii)) =>
@@ -302,7 +297,6 @@ fn check_declaration(text: &str) -> Result<(), XmlError> {
             }
             _ => continue,
         };
-        let (before, after, help) = problem;
         let message = format!("{before} {}{after}", acp_registry_plan::text::quote(value));
         let end = end - rest.len() - 1;
         return Err(XmlError { message, help: Some(help), range: end - value.len()..end });
@@ -454,7 +448,7 @@ mod tests {
         let icon = Icon::parse(&text).unwrap();
         let styled = &icon.styles[0];
         let written: Vec<_> =
-            styled.css.declarations.iter().map(|found| &text[styled.declaration_range(found)]).collect();
+            styled.css.declarations.iter().map(|found| &text[styled.css_range(&found.range)]).collect();
         assert_eq!(written, ["fill:red", "stroke:blue"]);
     }
 

@@ -87,9 +87,7 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
         }
         for declaration in &styled.css.declarations {
             if ["animation", "transition"].iter().any(|name| declaration.standard_property().starts_with(name)) {
-                report
-                    .range(styled.declaration_range(declaration), "the icon is animated")
-                    .help("remove the animation");
+                report.range(styled.css_range(&declaration.range), "the icon is animated").help("remove the animation");
             }
         }
     }

@@ -50,7 +50,7 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
             report.range(styled.css_range(range), "@import loads another file").help("put the style into this file");
         }
         for declaration in &styled.css.declarations {
-            refuse_outside(report, &styled.declaration_range(declaration), &declaration.value);
+            refuse_outside(report, &styled.css_range(&declaration.range), &declaration.value);
         }
     }
 }
