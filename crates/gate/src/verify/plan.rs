@@ -113,18 +113,15 @@ pub fn plan(
         let mut shard_of = divide(&tasks, shard.count, measured).into_iter();
         tasks.retain(|_| shard_of.next() == Some(shard.index - 1));
     }
+    for task in &mut tasks {
+        // Agents in quarantine are always checked, to find out whether they work again.
+        if let (TaskKind::Check(_), None, Some(earlier)) = (&task.work, &task.held, earlier)
+            && let Some(row) = earlier.snapshot.passed(task, earlier.demand, earlier.not_before, earlier.now)
+        {
+            task.work = TaskKind::Reuse(row.clone());
+        }
+    }
     tasks
-        .into_iter()
-        .map(|mut task| {
-            // Agents in quarantine are always checked, to find out whether they work again.
-            if let (TaskKind::Check(_), None, Some(earlier)) = (&task.work, &task.held, earlier)
-                && let Some(row) = earlier.snapshot.passed(&task, earlier.demand, earlier.not_before, earlier.now)
-            {
-                task.work = TaskKind::Reuse(row.clone());
-            }
-            task
-        })
-        .collect()
 }
 
 /// The reason, as named in reports, why agents are not started that need a package that an advisory calls malicious.
@@ -138,10 +135,8 @@ pub fn refuse_malicious(tasks: &mut [Task], registry: &Registry, advisories: &Ad
         if found.is_empty() {
             continue;
         }
-        for task in tasks.iter_mut().filter(|task| task.id == entry.id) {
-            if !matches!(task.work, TaskKind::Check(_) | TaskKind::Reuse(_)) {
-                continue;
-            }
+        let is_started = |task: &Task| matches!(task.work, TaskKind::Check(_) | TaskKind::Reuse(_));
+        for task in tasks.iter_mut().filter(|task| task.id == entry.id && is_started(task)) {
             let kind = task.kind.map(Kind::as_str);
             let about = found.iter().find(|one| one.channel == task.channel && Some(one.kind.as_str()) == kind);
             if let Some(package) = about {

@@ -49,14 +49,9 @@ pub enum Advice {
 
 impl QuarantinedAgent {
     pub(super) fn new(id: &str, hold: &Hold, when: WhenHeld) -> Self {
-        let is_due = match when {
-            WhenHeld::CheckWhenOver(today) => hold.until.is_none() && is_check_day(id, today),
-            WhenHeld::Skip | WhenHeld::Check => false,
-        };
-        let over = match when {
-            WhenHeld::CheckWhenOver(today) => Some(today).filter(|today| hold.is_over(*today)),
-            WhenHeld::Skip | WhenHeld::Check => None,
-        };
+        let today = if let WhenHeld::CheckWhenOver(today) = when { Some(today) } else { None };
+        let is_due = today.is_some_and(|today| hold.until.is_none() && is_check_day(id, today));
+        let over = today.filter(|today| hold.is_over(*today));
         Self { hold: hold.clone(), is_named: when == WhenHeld::Check, over, is_due }
     }
 

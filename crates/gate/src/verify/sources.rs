@@ -54,14 +54,11 @@ impl Sources {
     /// Records that the source of agent `id` could not be reached.
     pub(super) fn mark_down(&self, source: &Source, id: &str, message: &str) -> Option<DistributionOrigin> {
         let origin = DistributionOrigin::of(source)?;
-        let sentence = match &origin {
-            DistributionOrigin::Registry(_) => {
-                format!("not tried: the package source could not be reached for {}: {message}", quote(id))
-            }
-            DistributionOrigin::Host(host) => {
-                format!("not tried: the archive host {} could not be reached for {}: {message}", quote(host), quote(id))
-            }
+        let what = match &origin {
+            DistributionOrigin::Registry(_) => "the package source".to_owned(),
+            DistributionOrigin::Host(_) => origin.to_string(),
         };
+        let sentence = format!("not tried: {what} could not be reached for {}: {message}", quote(id));
         let mut down = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         down.entry(origin.clone()).or_insert(sentence);
         Some(origin)
