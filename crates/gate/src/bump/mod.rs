@@ -174,33 +174,26 @@ pub enum ErrorKind {
 impl ErrorKind {
     /// The name used in reports.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::SourceUnavailable => "source_unavailable",
-            Self::RateLimited => "rate_limited",
-            Self::NotFound => "not_found",
-            Self::VersionsDisagree => "versions_disagree",
-            Self::Downgrade => "downgrade",
-            Self::AssetMissing => "asset_missing",
-            Self::Manifest => "manifest",
-            Self::ValidationFailed => "validation_failed",
-            Self::HandshakeFailed => "handshake_failed",
-            Self::NotWritten => "not_written",
-        }
+        self.named().0
     }
 
     /// A short description for people.
     pub fn words(self) -> &'static str {
+        self.named().1
+    }
+
+    fn named(self) -> (&'static str, &'static str) {
         match self {
-            Self::SourceUnavailable => "a source gives no usable answer",
-            Self::RateLimited => "a source limits requests",
-            Self::NotFound => "not found",
-            Self::VersionsDisagree => "no version is available from every source",
-            Self::Downgrade => "the manifest is ahead of its sources",
-            Self::AssetMissing => "an archive is missing",
-            Self::Manifest => "the manifest cannot be changed",
-            Self::ValidationFailed => "the update breaks a rule",
-            Self::HandshakeFailed => "the new version fails its check",
-            Self::NotWritten => "the update was not written",
+            Self::SourceUnavailable => ("source_unavailable", "a source gives no usable answer"),
+            Self::RateLimited => ("rate_limited", "a source limits requests"),
+            Self::NotFound => ("not_found", "not found"),
+            Self::VersionsDisagree => ("versions_disagree", "no version is available from every source"),
+            Self::Downgrade => ("downgrade", "the manifest is ahead of its sources"),
+            Self::AssetMissing => ("asset_missing", "an archive is missing"),
+            Self::Manifest => ("manifest", "the manifest cannot be changed"),
+            Self::ValidationFailed => ("validation_failed", "the update breaks a rule"),
+            Self::HandshakeFailed => ("handshake_failed", "the new version fails its check"),
+            Self::NotWritten => ("not_written", "the update was not written"),
         }
     }
 
