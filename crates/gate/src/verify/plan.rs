@@ -17,7 +17,7 @@ use acp_registry_plan::timestamp::{Timestamp, today};
 use serde_json::Value;
 use time::Date;
 
-use super::{QuarantinedAgent, Snapshot, Task, TaskKind, WhenHeld};
+use super::{EarlierExamination, QuarantinedAgent, Snapshot, Task, TaskKind, WhenHeld};
 use crate::advisories::Advisories;
 
 /// Selects tasks.
@@ -97,6 +97,26 @@ pub struct Earlier<'a> {
     pub demand: &'a Demand,
 }
 
+impl<'a> Earlier<'a> {
+    /// The row of a task that passed, if it is based on the same distribution and checks, and neither too old nor from
+    /// the future. If an examination is requested, the row must have one that went as far.
+    fn passed(self, task: &Task) -> Option<&'a Value> {
+        let Self { snapshot, not_before, now, demand } = self;
+        let row = snapshot.latest(&task.id, task.channel, Some(task.kind?))?;
+        let at: SystemTime = row["checked_at"].as_str()?.parse::<Timestamp>().ok()?.into();
+        let is_recent = at >= not_before && at <= now;
+        let is_same = row["version"] == task.version && row["basis"].as_str() == Some(task.basis.as_deref()?);
+        // A verdict without the answer it is based on is not reused.
+        let is_whole =
+            row["protocol_version"].is_i64() && row["features"].is_object() && row["auth_methods"].is_array();
+        let is_examined = || {
+            let examined = EarlierExamination::of(row).filter(|examined| examined.version == task.version);
+            !demand.is_any() || examined.is_some_and(|examined| examined.satisfies(demand, not_before, now))
+        };
+        (row["verdict"] == "pass" && is_recent && is_same && is_whole && is_examined()).then_some(row)
+    }
+}
+
 /// Lists the tasks, sorted by id, channel and kind. Shards are divided by the durations in `measured`, and without them by
 /// number: all machines must be given the same ones. An agent that passed earlier is not checked again if the
 /// distribution and the checks are unchanged and the row is recent.
@@ -116,7 +136,7 @@ pub fn plan(
     for task in &mut tasks {
         // Agents in quarantine are always checked, to find out whether they work again.
         if let (TaskKind::Check(_), None, Some(earlier)) = (&task.work, &task.held, earlier)
-            && let Some(row) = earlier.snapshot.passed(task, earlier.demand, earlier.not_before, earlier.now)
+            && let Some(row) = earlier.passed(task)
         {
             task.work = TaskKind::Reuse(row.clone());
         }

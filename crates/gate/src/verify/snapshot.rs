@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::time::SystemTime;
 
 use acp_registry_client::install::Kind;
 use acp_registry_client::registry::{Loaded, Registry};
-use acp_registry_examine::examination::Demand;
 use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_plan::json;
 use acp_registry_plan::manifest::Channel;
@@ -16,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::examined::{self, EarlierExamination};
 use super::times;
-use super::{FormError, LastAnswer, Row, SnapshotError, State, Task, TaskVerdict, Unanswered};
+use super::{FormError, LastAnswer, Row, SnapshotError, State, TaskVerdict, Unanswered};
 
 /// The JSON Schema of the file.
 pub const SCHEMA: &str = include_str!("../../../../schemas/capabilities.schema.json");
@@ -152,29 +150,6 @@ impl Snapshot {
     /// The examination of this version of an agent, if there is one.
     pub fn examined(&self, id: &str, version: &str, channel: Channel, kind: Kind) -> Option<EarlierExamination> {
         EarlierExamination::of(self.latest(id, channel, Some(kind))?).filter(|examined| examined.version == version)
-    }
-
-    /// The row of a task that passed, if it is based on the same distribution and checks, and neither too old nor from
-    /// the future. If an examination is requested, the row must have one that went as far.
-    pub(super) fn passed(
-        &self,
-        task: &Task,
-        demand: &Demand,
-        not_before: SystemTime,
-        now: SystemTime,
-    ) -> Option<&Value> {
-        let row = self.latest(&task.id, task.channel, Some(task.kind?))?;
-        let at: SystemTime = row["checked_at"].as_str()?.parse::<Timestamp>().ok()?.into();
-        let is_recent = at >= not_before && at <= now;
-        let is_same = row["version"] == task.version && row["basis"].as_str() == Some(task.basis.as_deref()?);
-        // A verdict without the answer it is based on is not reused.
-        let is_whole =
-            row["protocol_version"].is_i64() && row["features"].is_object() && row["auth_methods"].is_array();
-        let is_examined = || {
-            let examined = EarlierExamination::of(row).filter(|examined| examined.version == task.version);
-            !demand.is_any() || examined.is_some_and(|examined| examined.satisfies(demand, not_before, now))
-        };
-        (row["verdict"] == "pass" && is_recent && is_same && is_whole && is_examined()).then_some(row)
     }
 
     /// Adds the result of a task. Skipped rows are ignored. So are errors if there is an earlier result: the agent's
