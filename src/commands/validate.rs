@@ -231,7 +231,7 @@ fn survey(
             roots => Some(roots?),
         };
         let surveyor = Surveyor { client: &client, sources: &sources, scope, roots: roots.as_ref(), progress: &show };
-        survey = signals::run_and_forget(surveyor.survey_selected(registry, selection))?;
+        survey = signals::run_and_forget(surveyor.survey(survey::selected(registry, selection)))?;
         survey.notes = notes;
     }
     if wants_handshake {

@@ -142,14 +142,8 @@ pub fn needs<'a>(distributions: impl IntoIterator<Item = &'a Distribution>) -> N
     })
 }
 
-impl Surveyor<'_> {
-    /// Asks about everything that the selected agents name.
-    pub async fn survey_selected(&self, registry: &Registry, selection: &Selection) -> Survey {
-        self.survey(selected(registry, selection)).await
-    }
-}
-
-fn selected<'a>(registry: &'a Registry, selection: &'a Selection) -> impl Iterator<Item = &'a Agent> {
+/// The selected agents whose manifests can be read.
+pub fn selected<'a>(registry: &'a Registry, selection: &'a Selection) -> impl Iterator<Item = &'a Agent> {
     let entries = registry.entries.iter().filter(|entry| selection.has_folder(&entry.id));
     entries.filter_map(|entry| Some(entry.manifest.present()?.agent()))
 }
