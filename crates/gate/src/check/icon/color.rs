@@ -5,10 +5,10 @@ use std::ops::{Range, RangeInclusive};
 
 use roxmltree::Node;
 
-use super::cascade::{self, Cascade, Winners};
+use super::cascade::{self, Winners};
 use super::css::Declaration;
-use super::elements::{Element, Elements};
-use super::gradient::Gradients;
+use super::elements::Element;
+use super::paint::Sheets;
 use super::{Icon, PAINTS, Piece, Styled, value, value_range};
 
 /// A paint that is not one of the allowed keywords.
@@ -49,12 +49,8 @@ const MASK_VALUES: &[&str] = &["black", "white", "#000", "#fff", "#000000", "#ff
 const ANIMATIONS: &[&str] = &["animate", "animateColor", "animateMotion", "animateTransform", "set"];
 
 /// All paints of an icon other than `currentColor`, `none`, `inherit` and `transparent`.
-pub(in super::super) fn colors(
-    icon: &Icon<'_>,
-    elements: &Elements<'_>,
-    cascade: &Cascade<'_>,
-    gradients: &Gradients<'_>,
-) -> Vec<Color> {
+pub(super) fn colors(icon: &Icon<'_>, sheets: Sheets<'_>) -> Vec<Color> {
+    let Sheets { elements, cascade, gradients } = sheets;
     let mut found = Vec::new();
     for node in icon.elements() {
         // On animation elements, `fill` is the behaviour at the end of the animation.

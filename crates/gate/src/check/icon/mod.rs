@@ -153,7 +153,7 @@ impl<'a> Icon<'a> {
         let sheets = Sheets { elements: &elements, cascade: &cascade, gradients: &gradients };
         let endless = || whole("`use` elements lead to too many others, or to themselves".to_owned());
         let shapes = paint::shapes(&icon, sheets).ok_or_else(endless)?;
-        let colors = color::colors(&icon, &elements, &cascade, &gradients);
+        let colors = color::colors(&icon, sheets);
         drop((elements, cascade, gradients));
         (icon.shapes, icon.colors) = (shapes, colors);
         Ok(icon)
