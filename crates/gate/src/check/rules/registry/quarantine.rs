@@ -56,33 +56,27 @@ fn check_members(registry: &Registry, quarantine: &Quarantine, report: &mut Repo
 
 fn check_entry(id: &str, entry: &Value, pointer: &str, report: &mut Reporter<'_>) {
     let id = quote(id);
-    let members = match entry {
-        Value::String(reason) => {
-            if reason.trim().is_empty() {
-                report.value(pointer, format!("the reason for {id} is empty")).help(REASON);
-            }
-            return;
-        }
-        Value::Object(members) => members,
+    let (reason, place) = match entry {
+        Value::String(_) => (Some(entry), pointer.to_owned()),
+        Value::Object(members) => (members.get("reason"), format!("{pointer}/reason")),
         _ => {
             report.value(pointer, format!("the entry of {id} is neither a string nor an object")).grave().help(ENTRY);
             return;
         }
     };
-    match members.get("reason") {
-        Some(Value::String(reason)) => {
-            if reason.trim().is_empty() {
-                report.value(format!("{pointer}/reason"), format!("the reason for {id} is empty")).help(REASON);
-            }
+    match reason {
+        Some(Value::String(reason)) if reason.trim().is_empty() => {
+            report.value(place, format!("the reason for {id} is empty")).help(REASON);
         }
+        Some(Value::String(_)) => {}
         Some(_) => {
-            let message = format!("the reason for {id} is not a string");
-            report.value(format!("{pointer}/reason"), message).grave().help(ENTRY);
+            report.value(place, format!("the reason for {id} is not a string")).grave().help(ENTRY);
         }
         None => {
             report.value(pointer, format!("the entry of {id} has no reason")).grave().help(ENTRY);
         }
     }
+    let Some(members) = entry.as_object() else { return };
     if let Some(until) = members.get("until")
         && until.as_str().and_then(date).is_none()
     {
