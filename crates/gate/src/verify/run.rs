@@ -82,8 +82,13 @@ pub enum VerifyEvent {
     Done(usize),
 }
 
-/// A task that runs: what is known of it, and what the agent does to secrets and to its home.
-struct Running {
+/// An agent that is checked: its task, what is known of it, and what it does to secrets and to its home.
+struct Running<'a> {
+    number: usize,
+    id: &'a str,
+    source: &'a Source,
+    expected: &'a Expected,
+    progress: &'a (dyn Fn(VerifyEvent) + Send + Sync),
     row: Row,
     canaries: Arc<Canaries>,
 }
@@ -143,34 +148,36 @@ impl Verifier {
     }
 
     async fn settle(&self, number: usize, task: Task, progress: &(dyn Fn(VerifyEvent) + Send + Sync)) -> Row {
-        let mut done = Running { row: unfinished(&task), canaries: Arc::default() };
-        let expected = task.closure.map_or_else(Expected::default, |mut closure| {
-            let approved = self.approved_scripts.get(&task.id).cloned();
+        let row = unfinished(&task);
+        let source = match task.work {
+            TaskKind::Skip { reason, message } => return Row { state: State::Skipped { reason, message }, ..row },
+            TaskKind::Reuse(earlier) => return Row { state: State::Reused(earlier), ..row },
+            TaskKind::Broken { reason, message, remedy } => {
+                let why = NotStarted::new(TaskVerdict::Fail, reason, message);
+                let why = NotStarted { remedy: remedy.map(ToOwned::to_owned), ..why };
+                return Row { state: State::NotStarted(why), ..row };
+            }
+            TaskKind::Check(source) => source,
+        };
+        let (id, source) = (task.id.as_str(), &source);
+        let expected = &task.closure.map_or_else(Expected::default, |mut closure| {
+            let approved = self.approved_scripts.get(id).cloned();
             closure.allow_scripts = (task.kind == Some(Kind::Npx)).then(|| approved.unwrap_or_default());
             closure.into()
         });
-        let id = task.id.as_str();
-        done.row.state = match task.work {
-            TaskKind::Skip { reason, message } => State::Skipped { reason, message },
-            TaskKind::Reuse(row) => State::Reused(row),
-            TaskKind::Broken { reason, message, remedy } => {
-                let why = NotStarted::new(TaskVerdict::Fail, reason, message);
-                State::NotStarted(NotStarted { remedy: remedy.map(ToOwned::to_owned), ..why })
+        let mut running = Running { number, id, source, expected, progress, row, canaries: Arc::default() };
+        let state = match self.ask_source(&mut running).await {
+            Ok((outcome, examination)) => {
+                let examination = examination.map(Box::new);
+                State::Checked { outcome: Box::new(outcome), examination, at: SystemTime::now() }
             }
-            TaskKind::Check(source) => {
-                match self.ask_source(number, id, (&source, &expected), progress, &mut done).await {
-                    Ok((outcome, examination)) => {
-                        let examination = examination.map(Box::new);
-                        State::Checked { outcome: Box::new(outcome), examination, at: SystemTime::now() }
-                    }
-                    Err(stop) => {
-                        done.row.is_not_startable = stop.is_not_startable;
-                        State::NotStarted(stop.why)
-                    }
-                }
+            Err(stop) => {
+                running.row.is_not_startable = stop.is_not_startable;
+                State::NotStarted(stop.why)
             }
         };
-        let Running { mut row, canaries } = done;
+        let Running { mut row, canaries, .. } = running;
+        row.state = state;
         row.unwatched = canaries.problem();
         let written = canaries.written().filter(|_| row.unwatched.is_none());
         row.writes = written.map(|paths| paths.iter().map(|path| shown(path, PATH)).collect());
@@ -178,38 +185,25 @@ impl Verifier {
     }
 
     /// Installs and checks an agent, unless its source is known to be down.
-    async fn ask_source(
-        &self,
-        number: usize,
-        id: &str,
-        (source, expected): (&Source, &Expected),
-        progress: &(dyn Fn(VerifyEvent) + Send + Sync),
-        done: &mut Running,
-    ) -> Result<StartResult, Stop> {
+    async fn ask_source(&self, running: &mut Running<'_>) -> Result<StartResult, Stop> {
+        let (id, source) = (running.id, running.source);
         if let Some((origin, why)) = self.sources.why_down(source) {
-            done.row.source_down = Some(origin);
+            running.row.source_down = Some(origin);
             return Err(Stop::error("install_failed", &why));
         }
-        let result = self.install_and_check(number, id, (source, expected), progress, done).await;
+        let result = self.install_and_check(running).await;
         if let Err(stop) = &result
             && stop.is_source_down
         {
-            done.row.source_down = self.sources.mark_down(source, id, &stop.why.message);
+            running.row.source_down = self.sources.mark_down(source, id, &stop.why.message);
         }
         result
     }
 
-    async fn install_and_check(
-        &self,
-        number: usize,
-        id: &str,
-        (source, expected): (&Source, &Expected),
-        progress: &(dyn Fn(VerifyEvent) + Send + Sync),
-        done: &mut Running,
-    ) -> Result<StartResult, Stop> {
+    async fn install_and_check(&self, running: &mut Running<'_>) -> Result<StartResult, Stop> {
         let place = match &self.keep {
             Some(folder) => {
-                let name = format!("{:03}-{}", number + 1, source.kind().as_str());
+                let name = format!("{:03}-{}", running.number + 1, running.source.kind().as_str());
                 // An earlier run may have left its directories there.
                 let others = (2..).map(|run| format!("{name}-{run}"));
                 let mut places = iter::once(name.clone()).chain(others).map(|name| folder.join(name));
@@ -219,12 +213,12 @@ impl Verifier {
         };
         // While the mark exists, other runs do not remove the directory as abandoned.
         let _mark = mark_used(place.path());
-        progress(VerifyEvent::Installing(number));
-        let mut result = self.in_place(number, id, (source, expected), &place, progress, done).await;
+        (running.progress)(VerifyEvent::Installing(running.number));
+        let mut result = self.in_place(running, &place).await;
         if let Ok((outcome, _)) = &mut result
-            && outcome.blame_secrets(&done.canaries.opened())
+            && outcome.blame_secrets(&running.canaries.opened())
         {
-            done.row.is_not_startable = false;
+            running.row.is_not_startable = false;
         }
         if self.keep.is_some() {
             place.keep();
@@ -232,19 +226,12 @@ impl Verifier {
         }
         // Removing a package's tens of thousands of files would block the runtime.
         let removed = spawn_blocking(move || place.remove()).await;
-        done.row.left = removed.ok().and_then(Result::err);
+        running.row.left = removed.ok().and_then(Result::err);
         result
     }
 
-    async fn in_place(
-        &self,
-        number: usize,
-        id: &str,
-        (source, expected): (&Source, &Expected),
-        place: &Scratch,
-        progress: &(dyn Fn(VerifyEvent) + Send + Sync),
-        done: &mut Running,
-    ) -> Result<StartResult, Stop> {
+    async fn in_place(&self, running: &mut Running<'_>, place: &Scratch) -> Result<StartResult, Stop> {
+        let Running { number, id, source, expected, progress, .. } = *running;
         let started = Instant::now();
         let told = |step| {
             if let Some(phase) = phase(step) {
@@ -252,12 +239,12 @@ impl Verifier {
             }
         };
         let ready = self.set_up(id, (source, expected), place, &told).await;
-        done.row.install = ready.as_ref().map_or_else(|_| started.elapsed(), |ready| ready.took);
+        running.row.install = ready.as_ref().map_or_else(|_| started.elapsed(), |ready| ready.took);
         let ready = ready?;
-        done.row.scripts_not_run.clone_from(&ready.placed.remarks.scripts_not_run);
+        running.row.scripts_not_run.clone_from(&ready.placed.remarks.scripts_not_run);
         progress(VerifyEvent::Checking(number));
         let mut launch = self.launch(&ready, &[], place);
-        let handshake = HandshakeOptions { canaries: Some(done.canaries.clone()), ..self.handshake.clone() };
+        let handshake = HandshakeOptions { canaries: Some(running.canaries.clone()), ..self.handshake.clone() };
         // Each agent has a namespace of its own, so that agents that run at once do not reach each other.
         let namespace = self.namespace().await.map_err(|error| Stop::error("spawn_failed", &error))?;
         launch.namespace = namespace.clone().filter(|_| self.networks.handshake == Network::None);
@@ -284,7 +271,7 @@ impl Verifier {
             outcome.blame_runtime(&shortfall.to_string());
         }
         if let Some(why) = why_not_started(&ready.placed.remarks, source) {
-            done.row.is_not_startable = outcome.blame_start(&why);
+            running.row.is_not_startable = outcome.blame_start(&why);
         }
         if !self.demand.is_any() {
             return Ok((outcome, None));
@@ -296,7 +283,7 @@ impl Verifier {
         let (id, place) = (Some(id), Some(place.path()));
         let examination = self.demand.meet(&launch, &options, &mut outcome, id, place, &examining).await;
         let names = launch.namespace.as_ref().and_then(Namespace::lookups);
-        done.row.hosts = names.map(|names| names.iter().take(LISTED).map(|name| shown(name, PATH)).collect());
+        running.row.hosts = names.map(|names| names.iter().take(LISTED).map(|name| shown(name, PATH)).collect());
         Ok((outcome, examination))
     }
 
