@@ -22,7 +22,6 @@ use acp_registry_http::AllowedHosts;
 use acp_registry_plan::closure::file_name;
 use acp_registry_plan::manifest::{Manifest, SyntaxError};
 use acp_registry_plan::source::Edit;
-use acp_registry_plan::text::quote;
 use rayon::prelude::*;
 
 use crate::advisories::Advisories;
@@ -211,8 +210,7 @@ pub fn check(registry: &Registry, options: &CheckOptions<'_>, selection: &Select
     notes.extend(options.advisories.and_then(Advisories::note));
     let withdrawn =
         registry.entries.iter().map(|entry| &entry.id).filter(|id| selection.has_folder(id) && !is_checked(id));
-    let withdrawn: Vec<String> = withdrawn.map(|id| quote(id)).collect();
-    notes.extend(note("checked", &withdrawn, "withdrawn"));
+    notes.extend(note("checked", withdrawn, "withdrawn"));
     Checked { agents: agents.collect(), findings, notes }
 }
 

@@ -100,8 +100,7 @@ impl Scaffolder<'_> {
         };
         let wanted = releases.iter().find(|release| is_fit(release)).map(product);
         let of_product = releases.iter().filter(|release| is_fit(release) && Some(product(release)) == wanted);
-        let newest = of_product
-            .max_by(|a, b| version_of_tag(&a.tag).map(|(_, v)| v).cmp(&version_of_tag(&b.tag).map(|(_, v)| v)));
+        let newest = of_product.max_by_key(|release| version_of_tag(&release.tag).map(|(_, version)| version));
         newest.cloned().ok_or_else(|| match releases.iter().find(|release| counts(release)) {
             Some(release) => no_files(release, &repository),
             None => no_release(&releases, &repository, &has_files),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::finding::Finding;
-use crate::verify::{Attempts, StartAttempt};
+use crate::verify::Attempts;
 use acp_registry_client::registry::Registry;
 use acp_registry_examine::examination;
 use acp_registry_plan::manifest::{Agent, Distribution, NpmSpec, PypiSpec};
@@ -95,7 +95,15 @@ pub(super) fn start_todos(has_arguments: bool, attempts: Option<&Attempts>) -> V
         left.push(Todo::NotStarted(message.clone()));
     }
     match attempts.best() {
-        Some(attempt) if attempt.outcome.verdict == Verdict::Pass => left.extend(examination_todos(attempt)),
+        Some(attempt) if attempt.outcome.verdict == Verdict::Pass => {
+            // The requirements that the agent violates.
+            let checks = attempt.examination.iter().flat_map(|examination| &examination.checks);
+            let failed = checks.filter(|examined| examined.verdict == examination::CheckVerdict::Fail);
+            left.extend(failed.map(|examined| Todo::PassCheck {
+                check: examined.check.id,
+                message: examined.message.clone().unwrap_or_default(),
+            }));
+        }
         Some(attempt) => {
             let message = attempt.outcome.message.clone().unwrap_or_default();
             left.push(Todo::SignIn { arguments: attempt.arguments.clone(), message });
@@ -118,15 +126,6 @@ pub(super) fn start_todos(has_arguments: bool, attempts: Option<&Attempts>) -> V
         }
     }
     left
-}
-
-/// Steps for the requirements that the agent violates.
-fn examination_todos(attempt: &StartAttempt) -> impl Iterator<Item = Todo> {
-    let checks = attempt.examination.iter().flat_map(|examination| &examination.checks);
-    checks.filter(|examined| examined.verdict == examination::CheckVerdict::Fail).map(|examined| Todo::PassCheck {
-        check: examined.check.id,
-        message: examined.message.clone().unwrap_or_default(),
-    })
 }
 
 /// Steps for violations of rules, without duplicates and without those already in `left`.

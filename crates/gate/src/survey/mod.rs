@@ -169,12 +169,12 @@ pub fn tasks(registry: &Registry, selection: &Selection, config: &Config) -> Opt
 pub fn not_started(registry: &Registry, selection: &Selection, config: &Config) -> Option<String> {
     let ids = registry.entries.iter().map(|entry| &entry.id);
     let is_withdrawn = |id: &&String| selection.has_folder(id) && config.withdrawn.contains_key(*id);
-    let ids: Vec<String> = ids.filter(is_withdrawn).map(|id| quote(id)).collect();
-    note("started", &ids, "withdrawn")
+    note("started", ids.filter(is_withdrawn), "withdrawn")
 }
 
 /// A note that these agents were not `work` (such as "started"), with the reason; `None` if there are none.
-pub(crate) fn note(work: &str, ids: &[String], why: &str) -> Option<String> {
+pub(crate) fn note<'a>(work: &str, ids: impl Iterator<Item = &'a String>, why: &str) -> Option<String> {
+    let ids: Vec<String> = ids.map(|id| quote(id)).collect();
     let (count, more) = (ids.len(), if ids.len() > NOTED { ", …" } else { "" });
     let named = ids[..count.min(NOTED)].join(", ");
     (count > 0).then(|| format!("not {work} because they are {why}: {count} ({named}{more})"))
@@ -187,9 +187,8 @@ impl Survey {
         self.lacks_package_managers = verify::lacks_package_managers(&rows);
         let mut notes = Vec::new();
         for (reason, why) in [("quarantined", "in quarantine"), ("unsupported_platform", "not made for this machine")] {
-            let ids: Vec<String> =
-                rows.iter().filter(|row| row.reason() == Some(reason)).map(|row| quote(&row.id)).collect();
-            notes.extend(note("started", &ids, why));
+            let ids = rows.iter().filter(|row| row.reason() == Some(reason)).map(|row| &row.id);
+            notes.extend(note("started", ids, why));
         }
         self.notes.extend(notes.iter().cloned());
         for row in rows {

@@ -46,21 +46,19 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
         }
     }
     for (pointer, error) in published::failures(subject, survey) {
-        let message = match error {
-            SourceError::Fetch(error) => trouble(error),
-            SourceError::Malformed { url, expected, message } => {
-                format!("{} did not answer with {expected}: {}", quote(url), quote(message))
+        let (message, help) = match error {
+            SourceError::Fetch(error) => {
+                let usual = "check the address of the configured package registry, and its credentials";
+                let help = match &error.problem {
+                    problem if problem.may_pass() => later(problem, survey),
+                    Problem::NoSuchHost => no_such_host(survey).into(),
+                    _ => error.remedy().unwrap_or_else(|| usual.into()),
+                };
+                (trouble(error), help)
             }
-        };
-        let help = match error {
-            SourceError::Fetch(error) if error.problem.may_pass() => later(&error.problem, survey),
-            SourceError::Fetch(error) if error.problem == Problem::NoSuchHost => no_such_host(survey).into(),
-            SourceError::Fetch(error) => error
-                .remedy()
-                .unwrap_or_else(|| "check the address of the configured package registry, and its credentials".into()),
-            SourceError::Malformed { .. } => {
-                "check the address of the configured package registry: its answer is not that of a package registry"
-                    .into()
+            SourceError::Malformed { url, expected, message } => {
+                let help = "check the address of the configured package registry: its answer is not that of a package registry";
+                (format!("{} did not answer with {expected}: {}", quote(url), quote(message)), help.to_owned())
             }
         };
         report.value(pointer, message).help(help);
