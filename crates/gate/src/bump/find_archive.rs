@@ -35,7 +35,7 @@ impl Bumper<'_> {
         version: &Version,
         source: &ArchiveSource,
     ) -> Result<NewArchive, Error> {
-        match source {
+        let mut new = match source {
             ArchiveSource::Feed(archives) => {
                 let entry = archives.entry(version, &target.platform).ok_or_else(|| missing(target, version))?;
                 address::parse(&entry.archive).map_err(|error| {
@@ -50,20 +50,31 @@ impl Bumper<'_> {
                 if !is_expected {
                     reasons.push(format!("the archive for {} has moved: {}", target.platform, entry.archive));
                 }
-                self.with_digest(target, entry.archive.clone(), entry.sha256, reasons).await
+                NewArchive { url: entry.archive.clone(), sha256: entry.sha256, reasons }
             }
             ArchiveSource::Github { repository, releases }
                 if self.repository_of_archive(&target.archive).as_ref() == Some(repository) =>
             {
                 let is_of_version = |found: &&Arc<Release>| !found.is_draft && names_version(&found.tag, version);
                 let found = releases.iter().find(is_of_version).ok_or_else(|| missing(target, version))?;
-                self.in_release(target, current, version, found).await
+                self.in_release(target, current, version, found)?
             }
-            ArchiveSource::Github { .. } | ArchiveSource::Unlisted => self.guess(target, current, version).await,
+            ArchiveSource::Github { .. } | ArchiveSource::Unlisted => self.guess(target, current, version).await?,
+        };
+        // If no source states the digest that the manifest has of the earlier one, the archive is downloaded.
+        if target.sha256.is_some() && new.sha256.is_none() {
+            match self.digest(&new.url).await {
+                Ok(digest) => new.sha256 = Some(digest),
+                Err(error) => new.reasons.push(format!(
+                    "the digest for {} was removed, because no new one was found: {error}",
+                    target.platform
+                )),
+            }
         }
+        Ok(new)
     }
 
-    async fn in_release(
+    fn in_release(
         &self,
         target: &BinaryTarget,
         current: &Version,
@@ -86,7 +97,7 @@ impl Bumper<'_> {
         let spelled = candidates(&target.archive, current.as_str(), version.as_str()).into_iter().find(is_it);
         let url = spelled.or_else(|| github::asset_address(&target.archive, &found.tag, &asset.name).filter(is_it));
         let url = url.ok_or_else(|| missing(target, version))?;
-        self.with_digest(target, url, asset.sha256, reasons).await
+        Ok(NewArchive { url, sha256: asset.sha256, reasons })
     }
 
     /// Finds an archive by replacing the version in the old URL and requesting the result.
@@ -102,33 +113,12 @@ impl Bumper<'_> {
         for guess in guesses {
             let Ok(url) = address::parse(&guess) else { continue };
             match self.client.probe(&url).await {
-                Ok(_) => return self.with_digest(target, guess, None, reasons).await,
+                Ok(_) => return Ok(NewArchive { url: guess, sha256: None, reasons }),
                 Err(error) if error.problem.may_pass() || !error.problem.is_answer() => unanswered = Some(error),
                 Err(_) => {}
             }
         }
         Err(unanswered.map_or_else(|| missing(target, version), Error::from))
-    }
-
-    /// Adds the digest if the manifest has one for this target. If no source states it, the archive is downloaded.
-    async fn with_digest(
-        &self,
-        target: &BinaryTarget,
-        url: String,
-        known: Option<Sha256>,
-        mut reasons: Vec<String>,
-    ) -> Result<NewArchive, Error> {
-        let mut sha256 = known;
-        if target.sha256.is_some() && sha256.is_none() {
-            match self.digest(&url).await {
-                Ok(digest) => sha256 = Some(digest),
-                Err(error) => reasons.push(format!(
-                    "the digest for {} was removed, because no new one was found: {error}",
-                    target.platform
-                )),
-            }
-        }
-        Ok(NewArchive { url, sha256, reasons })
     }
 
     /// Downloads an archive and computes its SHA-256.

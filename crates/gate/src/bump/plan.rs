@@ -98,22 +98,21 @@ impl Bumper<'_> {
             return Ok(ChannelOutcome::Unlisted);
         }
         let policy = Policy { channel: release.channel, min_age: self.min_age, now: self.now };
+        let who = || who_has_what(&gathered.offers, release.channel);
         match choose(&current, &gathered.offers, policy) {
             Choice::UpToDate => Ok(ChannelOutcome::UpToDate),
             Choice::Ahead { newest } => Err(ErrorKind::Downgrade.because(format!(
                 "the manifest has {current}, but the newest available version is {newest}: an agent is never moved \
                  to a lower version; {}",
-                who_has_what(&gathered.offers, release.channel)
+                who()
             ))),
-            Choice::Disagree => Err(ErrorKind::VersionsDisagree.because(format!(
-                "no version is available from every source: {}",
-                who_has_what(&gathered.offers, release.channel)
-            ))),
-            Choice::Held { version, reason } => Ok(ChannelOutcome::Held {
-                version: version.to_string(),
-                reason,
-                message: who_has_what(&gathered.offers, release.channel),
-            }),
+            Choice::Disagree => {
+                Err(ErrorKind::VersionsDisagree
+                    .because(format!("no version is available from every source: {}", who())))
+            }
+            Choice::Held { version, reason } => {
+                Ok(ChannelOutcome::Held { version: version.to_string(), reason, message: who() })
+            }
             Choice::Update(version) => {
                 let update = self.update(manifest, release, &current, &version, &gathered).await?;
                 Ok(ChannelOutcome::Update(Box::new(update)))
