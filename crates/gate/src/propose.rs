@@ -363,8 +363,9 @@ fn parts(address: &str) -> Option<(String, String)> {
     {
         return Some((host.to_ascii_lowercase(), url.path().trim_start_matches('/').to_owned()));
     }
-    let (place, path) = address.split_once(':')?;
-    Some((place.rsplit('@').next().unwrap_or(place).to_ascii_lowercase(), path.to_owned()))
+    // A single letter is a drive of Windows.
+    let (place, path) = address.split_once(':').filter(|(place, _)| place.len() > 1)?;
+    Some((place.rsplit('@').next().unwrap_or(place).to_ascii_lowercase(), path.trim_start_matches('/').to_owned()))
 }
 
 /// An open pull request.
@@ -644,6 +645,8 @@ mod tests {
             ("https://github.com/o/r.git", Some("o/r")),
             ("https://x-access-token:secret@github.com/o/r", Some("o/r")),
             ("git@github.com:o/r.git", Some("o/r")),
+            ("git@github.com:/o/r.git", Some("o/r")),
+            ("C:/o/r", None),
             ("ssh://git@git.example/o/r/", Some("o/r")),
             ("../remote", None),
             ("https://github.com/o", None),
