@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use acp_registry::index::{FACETS, Facts, Index, IndexLocation, LoadOptions, Match, PHRASES, Query};
+use acp_registry::index::{FACETS, Facts, Index, IndexLocation, IndexReader, LoadOptions, Match, PHRASES, Query};
 use serde_json::{Value, json};
 
 use crate::people::People;
@@ -45,8 +45,9 @@ fn publish(vectors: &Value) -> Env {
 fn read(env: &Env) -> (Facts, Index) {
     let place = IndexLocation::Path(env.path("tree"));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let facts =
-        runtime.block_on(Facts::load(&place, &LoadOptions::default(), || unreachable!("a file needs no client")));
+    let client = Box::new(|| unreachable!("a file needs no client"));
+    let reader = IndexReader { place: &place, options: LoadOptions::default(), client };
+    let facts = runtime.block_on(reader.load_facts());
     (facts.unwrap(), Index::parse(fs::read_to_string(env.path("tree/registry.json")).unwrap()).unwrap())
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
@@ -10,12 +9,12 @@ use serde::de::IgnoredAny;
 use url::Url;
 
 use super::copies::{Copies, Copy, UnreadCopy};
-use super::load::{Error, Loaded, load, staleness};
-use super::place::{IndexLocation, LoadOptions};
-use super::proof::{Need, learn_proof};
+use super::load::{Error, Loaded, staleness};
+use super::place::{IndexLocation, IndexReader};
+use super::proof::Need;
 use super::trust::{StatementProof, TrustError};
 use acp_registry_host::fs::read_bounded;
-use acp_registry_http::{Client, FetchError, Problem, shown};
+use acp_registry_http::{Client, FetchError, shown};
 use acp_registry_plan::closure::{CLOSURES, Closures, EARLIER_CLOSURES, EarlierClosures, WrongClosure};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::entries::{
@@ -29,132 +28,127 @@ use acp_registry_plan::versions::{VERSIONS, Versions};
 /// The most requests that run at once.
 const JOBS: usize = 16;
 
-/// Reads some agents of the index at a place: from their entries if the tree offers them, else from the whole index, as
-/// [`load`] reads it. Agents that the result lacks are not in the index: one that the entries prove to be absent is not
-/// taken from a whole index of another publication. `client` is called only if a request is needed.
-///
-/// # Errors
-/// [`Error`].
-pub async fn load_some(
-    place: &IndexLocation,
-    ids: &[&str],
-    options: &LoadOptions,
-    client: impl Fn() -> Result<Arc<Client>, Problem>,
-) -> Result<Loaded, Error> {
-    let mut proof = IndexedAgents::learn_proof(place, options, &client).await?;
-    let mut is_announced = false;
-    let absent = loop {
-        let Some(wanted) = IndexedAgents::new(place, ids, options, proof.as_ref()) else { break Absent::default() };
-        match wanted.load(&client).await {
-            Ok(loaded) if proof.is_none() && !is_announced && is_marked(loaded.index.text()) => {
-                is_announced = true;
-                proof = learn_proof(place, options, Need::Announced, &client).await?;
+impl IndexReader<'_> {
+    /// Reads some agents of the index: from their entries if the tree offers them, else from the whole index, as [`Self::load`]
+    /// reads it. Agents that the result lacks are not in the index: one that the entries prove to be absent is not taken from a
+    /// whole index of another publication.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn load_some(&self, ids: &[&str]) -> Result<Loaded, Error> {
+        let mut proof = self.learn_proof_of_entries().await?;
+        let mut is_announced = false;
+        let absent = loop {
+            let Some(wanted) = IndexedAgents::new(self, ids, proof.as_ref()) else { break Absent::default() };
+            match wanted.load().await {
+                Ok(loaded) if proof.is_none() && !is_announced && is_marked(loaded.index.text()) => {
+                    is_announced = true;
+                    proof = self.learn_proof(Need::Announced).await?;
+                }
+                Ok(loaded) => return Ok(loaded),
+                Err(absent) => break absent,
             }
-            Ok(loaded) => return Ok(loaded),
-            Err(absent) => break absent,
+        };
+        let mut loaded = self.load().await?;
+        if absent.index.is_some_and(|index| index.to_string() != loaded.index.sha256()) {
+            loaded.index.remove(&absent.ids);
         }
-    };
-    let mut loaded = load(place, options, client).await?;
-    if absent.index.is_some_and(|index| index.to_string() != loaded.index.sha256()) {
-        loaded.index.remove(&absent.ids);
+        Ok(loaded)
     }
-    Ok(loaded)
-}
 
-/// Reads the versions that the index at a place has had of an agent, of registries that publish them; see
-/// [`acp_registry_plan::versions`]. `client` is called only if a request is needed.
-///
-/// # Errors
-/// [`Error::Trust`].
-pub async fn load_versions(
-    place: &IndexLocation,
-    id: &str,
-    options: &LoadOptions,
-    client: impl Fn() -> Result<Arc<Client>, Problem>,
-) -> Result<Option<Versions>, Error> {
-    let text = load_beside(place, (VERSIONS, id, "the list of versions"), options, client, |_| true).await?;
-    Ok(text.and_then(|text| {
-        let read = Versions::parse(&text, id);
-        read.inspect_err(|error| tracing::debug!("the versions of {id} are not used: {error}")).ok()
-    }))
-}
-
-/// Reads the closures that the registry of an index publishes of an agent; see [`acp_registry_plan::closure`]. The discovery
-/// document is asked for only where the whole index was read before it, and others only if it says that there are some.
-///
-/// # Errors
-/// [`Error::Trust`] or [`Error::Packages`].
-pub async fn load_closures(
-    place: &IndexLocation,
-    id: &str,
-    options: &LoadOptions,
-    client: impl Fn() -> Result<Arc<Client>, Problem>,
-) -> Result<Option<Closures>, Error> {
-    let proof = IndexedAgents::learn_proof(place, options, &client).await?;
-    if let Some(wanted) = IndexedAgents::new(place, &[id], options, proof.as_ref()) {
-        wanted.learn_discovery(&client).await;
+    /// Reads the versions that the index has had of an agent, of registries that publish them; see
+    /// [`acp_registry_plan::versions`].
+    ///
+    /// # Errors
+    /// [`Error::Trust`].
+    pub async fn load_versions(&self, id: &str) -> Result<Option<Versions>, Error> {
+        let text = self.load_of_agent((VERSIONS, id, "the list of versions"), |_| true).await?;
+        Ok(text.and_then(|text| {
+            let read = Versions::parse(&text, id);
+            read.inspect_err(|error| tracing::debug!("the versions of {id} are not used: {error}")).ok()
+        }))
     }
-    let what = (CLOSURES, id, "the list of packages");
-    let text = load_beside(place, what, options, client, |wanted| wanted.may_publish(CLOSURES)).await?;
-    text.map(|text| Closures::parse(&text, id)).transpose().map_err(|error| unusable(what, &error))
+
+    /// Reads the closures that the registry publishes of an agent; see [`acp_registry_plan::closure`]. The discovery document is
+    /// asked for only where the whole index was read before it, and others only if it says that there are some.
+    ///
+    /// # Errors
+    /// [`Error::Trust`] or [`Error::Packages`].
+    pub async fn load_closures(&self, id: &str) -> Result<Option<Closures>, Error> {
+        let proof = self.learn_proof_of_entries().await?;
+        if let Some(wanted) = IndexedAgents::new(self, &[id], proof.as_ref()) {
+            wanted.learn_discovery().await;
+        }
+        let what = (CLOSURES, id, "the list of packages");
+        let text = self.load_of_agent(what, |wanted| wanted.may_publish(CLOSURES)).await?;
+        text.map(|text| Closures::parse(&text, id)).transpose().map_err(|error| unusable(what, &error))
+    }
+
+    /// Reads the closures that the registry publishes of an agent's earlier versions. Nothing is asked unless the discovery
+    /// document that is at hand says that there are some.
+    ///
+    /// # Errors
+    /// [`Error::Trust`] or [`Error::Packages`].
+    pub async fn load_earlier_closures(&self, id: &str) -> Result<Option<EarlierClosures>, Error> {
+        let what = (EARLIER_CLOSURES, id, "the lists of earlier packages");
+        let text = self.load_of_agent(what, |wanted| wanted.may_publish(EARLIER_CLOSURES)).await?;
+        text.map(|text| EarlierClosures::parse(&text, id)).transpose().map_err(|error| unusable(what, &error))
+    }
+
+    /// Reads what a tree has of an agent beside its entry, in a view of its own, where the host may be asked. `what` is the view,
+    /// the agent, and what it is called. What a signed tree does not send as it was signed is refused, as if it were changed: a
+    /// host that hides it may want something else to be installed.
+    async fn load_of_agent(
+        &self,
+        what: (&str, &str, &str),
+        may_ask: impl Fn(&IndexedAgents<'_>) -> bool,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let (view, id, name) = what;
+        let proof = self.learn_proof_of_entries().await?;
+        let text = if let IndexLocation::Path(path) = self.place {
+            // A published tree on this machine.
+            let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
+            let Some((folder, id)) = folder.zip(id.parse().ok()) else { return Ok(None) };
+            read_beside(folder, view, &id, proof.as_ref())
+        } else {
+            let wanted = IndexedAgents::new(self, &[id], proof.as_ref());
+            let wanted = wanted.filter(|wanted| proof.is_some() || may_ask(wanted));
+            let Some(wanted) = wanted else { return Ok(None) };
+            IndexedAgents { view, ..wanted }.load_text().await
+        };
+        let is_offline = self.options.is_offline;
+        let unfetched = |error: Unusable| {
+            let why = format!("was not fetched: {error}");
+            Err(Error::Packages { what: name.to_owned(), id: id.to_owned(), why })
+        };
+        match (text, &proof) {
+            // A network that fails is no attack, but what it may hide is not assumed.
+            (Err(Unusable::Fetch(error)), Some(_)) if !is_offline && !error.problem.is_answer() => {
+                unfetched(error.into())
+            }
+            (Err(_), Some(proof)) if !is_offline => Err(proof.refuse(format!("{name} of {id}")).into()),
+            // Other packages, and scripts that are not approved, are not taken instead.
+            (Err(error), None) if !is_offline && view != VERSIONS => unfetched(error),
+            (text, _) => Ok(text.ok().flatten()),
+        }
+    }
+
+    /// What the registry has signed, which is asked for when the index or its discovery document is.
+    async fn learn_proof_of_entries(&self) -> Result<Option<StatementProof>, TrustError> {
+        let renews = match self.place {
+            IndexLocation::Url(index) => {
+                let discovery = index.join(DISCOVERY);
+                !self.options.has_fresh_copy(index) && !discovery.is_ok_and(|url| self.options.has_fresh_copy(&url))
+            }
+            IndexLocation::Path(_) | IndexLocation::Unusable(_) => true,
+        };
+        self.learn_proof(if renews { Need::Newest } else { Need::Copies }).await
+    }
 }
 
 /// Other packages than those of a list are not taken instead of it.
 fn unusable((_, id, what): (&str, &str, &str), error: &WrongClosure) -> Error {
     Error::Packages { what: what.to_owned(), id: id.to_owned(), why: format!("cannot be used: {error}") }
-}
-
-/// Reads the closures that the registry of an index publishes of an agent's earlier versions. Nothing is asked unless the
-/// discovery document that is at hand says that there are some.
-///
-/// # Errors
-/// [`Error::Trust`] or [`Error::Packages`].
-pub async fn load_earlier_closures(
-    place: &IndexLocation,
-    id: &str,
-    options: &LoadOptions,
-    client: impl Fn() -> Result<Arc<Client>, Problem>,
-) -> Result<Option<EarlierClosures>, Error> {
-    let what = (EARLIER_CLOSURES, id, "the lists of earlier packages");
-    let text = load_beside(place, what, options, client, |wanted| wanted.may_publish(EARLIER_CLOSURES)).await?;
-    text.map(|text| EarlierClosures::parse(&text, id)).transpose().map_err(|error| unusable(what, &error))
-}
-
-/// Reads what a tree has of an agent beside its entry, in a view of its own, where the host may be asked. `what` is the view,
-/// the agent, and what it is called. What a signed tree does not send as it was signed is refused, as if it were changed: a host
-/// that hides it may want something else to be installed.
-async fn load_beside(
-    place: &IndexLocation,
-    what: (&str, &str, &str),
-    options: &LoadOptions,
-    client: impl Fn() -> Result<Arc<Client>, Problem>,
-    may_ask: impl Fn(&IndexedAgents<'_>) -> bool,
-) -> Result<Option<Vec<u8>>, Error> {
-    let (view, id, name) = what;
-    let proof = IndexedAgents::learn_proof(place, options, &client).await?;
-    let text = if let IndexLocation::Path(path) = place {
-        // A published tree on this machine.
-        let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
-        let Some((folder, id)) = folder.zip(id.parse().ok()) else { return Ok(None) };
-        read_beside(folder, view, &id, proof.as_ref())
-    } else {
-        let wanted = IndexedAgents::new(place, &[id], options, proof.as_ref());
-        let wanted = wanted.filter(|wanted| proof.is_some() || may_ask(wanted));
-        let Some(wanted) = wanted else { return Ok(None) };
-        IndexedAgents { view, ..wanted }.load_text(&client).await
-    };
-    match (text, &proof) {
-        // A network that fails is no attack, but what it may hide is not assumed.
-        (Err(Unusable::Fetch(error)), Some(_)) if !options.is_offline && !error.problem.is_answer() => {
-            Err(Error::Packages { what: name.to_owned(), id: id.to_owned(), why: format!("was not fetched: {error}") })
-        }
-        (Err(_), Some(proof)) if !options.is_offline => Err(proof.refuse(format!("{name} of {id}")).into()),
-        // Other packages, and scripts that are not approved, are not taken instead.
-        (Err(error), None) if !options.is_offline && view != VERSIONS => {
-            Err(Error::Packages { what: name.to_owned(), id: id.to_owned(), why: format!("was not fetched: {error}") })
-        }
-        (text, _) => Ok(text.ok().flatten()),
-    }
 }
 
 /// Reads what a published tree in a directory has of an agent in a view.
@@ -208,7 +202,7 @@ struct IndexedAgents<'a> {
     view: &'a str,
     discovery: Url,
     ids: BTreeSet<AgentId>,
-    options: &'a LoadOptions,
+    reader: &'a IndexReader<'a>,
     proof: Option<&'a StatementProof>,
 }
 
@@ -234,40 +228,19 @@ enum Unusable {
 }
 
 impl<'a> IndexedAgents<'a> {
-    /// What the registry has signed, which is asked for when the index or its discovery document is.
-    async fn learn_proof(
-        place: &IndexLocation,
-        options: &LoadOptions,
-        client: impl Fn() -> Result<Arc<Client>, Problem>,
-    ) -> Result<Option<StatementProof>, TrustError> {
-        let renews = match place {
-            IndexLocation::Url(index) => {
-                let discovery = index.join(DISCOVERY);
-                !options.has_fresh_copy(index) && !discovery.is_ok_and(|url| options.has_fresh_copy(&url))
-            }
-            IndexLocation::Path(_) | IndexLocation::Unusable(_) => true,
-        };
-        learn_proof(place, options, if renews { Need::Newest } else { Need::Copies }, client).await
-    }
-
     /// `None` where entries cannot be offered: of files, and of indexes with a query, which is for that address only.
-    fn new(
-        place: &'a IndexLocation,
-        ids: &[&str],
-        options: &'a LoadOptions,
-        proof: Option<&'a StatementProof>,
-    ) -> Option<Self> {
-        let IndexLocation::Url(index) = place else { return None };
+    fn new(reader: &'a IndexReader<'_>, ids: &[&str], proof: Option<&'a StatementProof>) -> Option<Self> {
+        let IndexLocation::Url(index) = reader.place else { return None };
         let view = index.path_segments()?.next_back().filter(|view| !view.is_empty())?;
         let ids: BTreeSet<AgentId> = ids.iter().map(|id| id.parse().ok()).collect::<Option<_>>()?;
         let discovery = index.join(DISCOVERY).ok()?;
         let is_signed = proof.is_none_or(|proof| proof.statement.digests.contains_key(DISCOVERY));
         let is_offered = index.query().is_none() && !ids.is_empty() && is_signed;
-        is_offered.then_some(Self { index, view, discovery, ids, options, proof })
+        is_offered.then_some(Self { index, view, discovery, ids, reader, proof })
     }
 
     fn copies(&self) -> Option<&Copies> {
-        self.options.copies.as_ref()
+        self.reader.options.copies.as_ref()
     }
 
     /// The copy of the discovery document, if it is what the registry has signed.
@@ -285,14 +258,14 @@ impl<'a> IndexedAgents<'a> {
     }
 
     /// The agents; an error if the whole index is to be read instead, except for those that are absent.
-    async fn load(&self, client: &impl Fn() -> Result<Arc<Client>, Problem>) -> Result<Loaded, Absent> {
+    async fn load(&self) -> Result<Loaded, Absent> {
         let copy = self.discovery_copy();
         let known = copy.and_then(|copy| Some((View::parse(copy.text.as_bytes(), self.view).ok()??, copy)));
         let of_index = self.copies().and_then(|copies| copies.checked(self.index));
-        if self.options.is_offline {
+        if self.reader.options.is_offline {
             return self.at_hand(known.as_ref(), of_index.as_ref(), None).await;
         }
-        let is_asked = self.options.refresh;
+        let is_asked = self.reader.options.refresh;
         // After `list`, the copy of the index may be newer.
         let is_newest =
             |copy: &Copy| of_index.as_ref().is_none_or(|index| !index.is_fresh || index.checked <= copy.checked);
@@ -311,7 +284,7 @@ impl<'a> IndexedAgents<'a> {
         if !is_asked && (serves || lacks()) {
             return Err(Absent::default());
         }
-        let client = client().map_err(|_| Absent::default())?;
+        let client = (self.reader.client)().map_err(|_| Absent::default())?;
         if let Some((view, copy)) = fresh {
             match self.read(Some(&client), view).await {
                 Ok(index) => return Ok(self.loaded(index, copy.checked, None)),
@@ -338,10 +311,10 @@ impl<'a> IndexedAgents<'a> {
     }
 
     /// Asks for the discovery document if there is no copy, and it is not known that there is none.
-    async fn learn_discovery(&self, client: &impl Fn() -> Result<Arc<Client>, Problem>) {
+    async fn learn_discovery(&self) {
         let Some(copies) = self.copies() else { return };
         let is_known = self.discovery_copy().is_some() || copies.lacks_entries(self.index);
-        if let (false, false, Ok(client)) = (is_known, self.options.is_offline, client())
+        if let (false, false, Ok(client)) = (is_known, self.reader.options.is_offline, (self.reader.client)())
             && let Ok(None) = self.ask(&client, &self.discovery, None).await
             && self.proof.is_none()
         {
@@ -350,11 +323,12 @@ impl<'a> IndexedAgents<'a> {
     }
 
     /// The text of the only agent's entry, from copies or from the host; `None` if there is none.
-    async fn load_text(&self, client: &impl Fn() -> Result<Arc<Client>, Problem>) -> Result<Option<Vec<u8>>, Unusable> {
+    async fn load_text(&self) -> Result<Option<Vec<u8>>, Unusable> {
+        let is_offline = self.reader.options.is_offline;
         let copy = self.discovery_copy();
         // What was signed stays what it is.
-        let serves = |copy: &&Copy| copy.is_fresh() || self.options.is_offline || self.proof.is_some();
-        let client = if self.options.is_offline { None } else { client().ok() };
+        let serves = |copy: &&Copy| copy.is_fresh() || is_offline || self.proof.is_some();
+        let client = if is_offline { None } else { (self.reader.client)().ok() };
         let view = match (copy.as_ref().filter(serves), &client, self.proof) {
             (Some(copy), ..) => View::parse(copy.text.as_bytes(), self.view)?,
             (None, Some(client), Some(proof)) => View::parse(&self.ask_signed(client, proof).await?, self.view)?,

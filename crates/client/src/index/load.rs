@@ -4,14 +4,13 @@ use acp_registry_plan::failure::{Code, Failure};
 use std::ffi::OsStr;
 use std::io::Cursor;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use url::Url;
 
-use super::copies::{Copies, Copy, describe_copy};
-use super::place::{IndexLocation, LoadOptions, WrongPlace};
-use super::proof::{Need, learn_proof};
+use super::copies::{Copy, describe_copy};
+use super::place::{IndexLocation, IndexReader, WrongPlace};
+use super::proof::Need;
 use super::trust::{StatementProof, TrustError};
 use crate::registry::{ClosureProblem, LoadError, Registry};
 use acp_registry_archive::{self as archive, Lookalike};
@@ -128,144 +127,142 @@ impl Error {
     }
 }
 
-/// Reads the index at a place. `client` is called only if a request is needed.
-///
-/// A fresh copy is used without a request. An older one is used when the host cannot be reached or its answer is not an
-/// index; the result then has a warning. The index of a registry that signs must be the one that is signed.
-///
-/// # Errors
-/// [`Error`].
-pub async fn load(
-    place: &IndexLocation,
-    options: &LoadOptions,
-    client: impl Fn() -> Result<Arc<Client>, Problem>,
-) -> Result<Loaded, Error> {
-    let has_copy = matches!(place, IndexLocation::Url(url) if options.has_fresh_copy(url));
-    let need = if has_copy { Need::Copies } else { Need::Newest };
-    let proof = learn_proof(place, options, need, &client).await?;
-    let again = match load_proven(place, options, proof.as_ref(), &client).await {
-        // The registry may have published since its statement was read.
-        Err(Error::Trust(TrustError::Digest { .. })) if !options.is_offline => Need::Newest,
-        Ok(loaded) if proof.is_none() && is_marked(loaded.index.text()) && options.trust.is_some() => Need::Announced,
-        loaded => return loaded,
-    };
-    let proof = learn_proof(place, options, again, &client).await?;
-    load_proven(place, options, proof.as_ref(), &client).await
-}
-
-/// Like [`load`], with what the registry has signed.
-pub(super) async fn load_proven(
-    place: &IndexLocation,
-    options: &LoadOptions,
-    proof: Option<&StatementProof>,
-    client: impl Fn() -> Result<Arc<Client>, Problem>,
-) -> Result<Loaded, Error> {
-    let origin = |fetched_at, is_stale| {
-        let signed = proof.map(Signed::from);
-        IndexSource { source: place.to_string(), fetched_at: Some(fetched_at), is_stale, signed }
-    };
-    let loaded = |index: Index, (warning, help): (Option<String>, Option<String>)| {
-        let warning = warning.or_else(|| proof?.warning.clone());
-        Ok(Loaded { index, is_whole: true, warning, help })
-    };
-    let whole = (None, None);
-    let url = match place {
-        IndexLocation::Path(path) => {
-            let mut index = from_path(path, proof).await?;
-            let changed = std::fs::metadata(path).and_then(|metadata| metadata.modified());
-            index.origin = origin(changed.unwrap_or_else(|_| SystemTime::now()), false);
-            return loaded(index, whole);
-        }
-        IndexLocation::Unusable(wrong) => return Err(wrong.clone().into()),
-        IndexLocation::Url(url) => url,
-    };
-    let from_copy = |copy: Copy, checked: SystemTime, warning: (Option<String>, Option<String>)| {
-        let is_stale = warning.0.is_some() || (options.is_offline && !copy.is_fresh());
-        let form = |error| Error::Form { place: place.to_string(), error };
-        let mut index = Index::with_digest(copy.text, copy.head.sha256).map_err(form)?;
-        index.origin = origin(checked, is_stale);
-        loaded(index, warning)
-    };
-    let copy = options.copies.as_ref().and_then(|copies| copies.find(url));
-    let had_copy = copy.is_some();
-    let mut copy = copy.filter(|copy| proof.is_none_or(|proof| proof.names(view(url), &copy.head.sha256)));
-    if options.is_offline {
-        return match (copy, proof) {
-            (Some(copy), _) => {
-                let checked = copy.checked;
-                from_copy(copy, checked, whole)
+impl IndexReader<'_> {
+    /// Reads the index.
+    ///
+    /// A fresh copy is used without a request. An older one is used when the host cannot be reached or its answer is not an
+    /// index; the result then has a warning. The index of a registry that signs must be the one that is signed.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub async fn load(&self) -> Result<Loaded, Error> {
+        let Self { place, options, .. } = self;
+        let has_copy = matches!(place, IndexLocation::Url(url) if options.has_fresh_copy(url));
+        let need = if has_copy { Need::Copies } else { Need::Newest };
+        let proof = self.learn_proof(need).await?;
+        let again = match self.load_proven(proof.as_ref()).await {
+            // The registry may have published since its statement was read.
+            Err(Error::Trust(TrustError::Digest { .. })) if !options.is_offline => Need::Newest,
+            Ok(loaded) if proof.is_none() && is_marked(loaded.index.text()) && options.trust.is_some() => {
+                Need::Announced
             }
-            (None, Some(proof)) if had_copy => Err(proof.refuse(shown(url)).into()),
-            (None, _) => Err(Error::Offline(shown(url))),
+            loaded => return loaded,
         };
+        let proof = self.learn_proof(again).await?;
+        self.load_proven(proof.as_ref()).await
     }
-    if let Some(fresh) = copy.take_if(|copy| copy.is_fresh() && !options.refresh) {
-        let checked = fresh.checked;
-        match from_copy(fresh, checked, whole.clone()) {
-            Ok(loaded) => return Ok(loaded),
-            Err(error) => tracing::debug!("the copy is not used: {error}"),
-        }
-    }
-    let client = client().map_err(Error::Client)?;
-    match fetch(&client, url, options.copies.as_ref(), copy.as_ref(), proof).await {
-        Ok(Some(mut index)) => {
-            index.origin = origin(SystemTime::now(), false);
-            loaded(index, whole)
-        }
-        Ok(None) => match copy {
-            Some(copy) => from_copy(copy, SystemTime::now(), whole),
-            None => Err(Error::Unasked(shown(url))),
-        },
-        Err(error) => match copy {
-            Some(copy) => {
-                let (checked, help) = (copy.checked, error.remedy());
-                let why = match error {
-                    Error::Fetch(error) => error.to_string(),
-                    error => error.to_string(),
-                };
-                from_copy(copy, checked, (Some(staleness(checked, &why)), help))
+
+    /// Like [`Self::load`], with what the registry has signed.
+    async fn load_proven(&self, proof: Option<&StatementProof>) -> Result<Loaded, Error> {
+        let Self { place, options, .. } = self;
+        let origin = |fetched_at, is_stale| {
+            let signed = proof.map(Signed::from);
+            IndexSource { source: place.to_string(), fetched_at: Some(fetched_at), is_stale, signed }
+        };
+        let loaded = |index: Index, (warning, help): (Option<String>, Option<String>)| {
+            let warning = warning.or_else(|| proof?.warning.clone());
+            Ok(Loaded { index, is_whole: true, warning, help })
+        };
+        let whole = (None, None);
+        let url = match place {
+            IndexLocation::Path(path) => {
+                let mut index = from_path(path, proof).await?;
+                let changed = std::fs::metadata(path).and_then(|metadata| metadata.modified());
+                index.origin = origin(changed.unwrap_or_else(|_| SystemTime::now()), false);
+                return loaded(index, whole);
             }
-            None => Err(error),
-        },
+            IndexLocation::Unusable(wrong) => return Err(wrong.clone().into()),
+            IndexLocation::Url(url) => url,
+        };
+        let from_copy = |copy: Copy, checked: SystemTime, warning: (Option<String>, Option<String>)| {
+            let is_stale = warning.0.is_some() || (options.is_offline && !copy.is_fresh());
+            let form = |error| Error::Form { place: place.to_string(), error };
+            let mut index = Index::with_digest(copy.text, copy.head.sha256).map_err(form)?;
+            index.origin = origin(checked, is_stale);
+            loaded(index, warning)
+        };
+        let copy = options.copies.as_ref().and_then(|copies| copies.find(url));
+        let had_copy = copy.is_some();
+        let mut copy = copy.filter(|copy| proof.is_none_or(|proof| proof.names(view(url), &copy.head.sha256)));
+        if options.is_offline {
+            return match (copy, proof) {
+                (Some(copy), _) => {
+                    let checked = copy.checked;
+                    from_copy(copy, checked, whole)
+                }
+                (None, Some(proof)) if had_copy => Err(proof.refuse(shown(url)).into()),
+                (None, _) => Err(Error::Offline(shown(url))),
+            };
+        }
+        if let Some(fresh) = copy.take_if(|copy| copy.is_fresh() && !options.refresh) {
+            let checked = fresh.checked;
+            match from_copy(fresh, checked, whole.clone()) {
+                Ok(loaded) => return Ok(loaded),
+                Err(error) => tracing::debug!("the copy is not used: {error}"),
+            }
+        }
+        let client = (self.client)().map_err(Error::Client)?;
+        match self.fetch(&client, url, copy.as_ref(), proof).await {
+            Ok(Some(mut index)) => {
+                index.origin = origin(SystemTime::now(), false);
+                loaded(index, whole)
+            }
+            Ok(None) => match copy {
+                Some(copy) => from_copy(copy, SystemTime::now(), whole),
+                None => Err(Error::Unasked(shown(url))),
+            },
+            Err(error) => match copy {
+                Some(copy) => {
+                    let (checked, help) = (copy.checked, error.remedy());
+                    let why = match error {
+                        Error::Fetch(error) => error.to_string(),
+                        error => error.to_string(),
+                    };
+                    from_copy(copy, checked, (Some(staleness(checked, &why)), help))
+                }
+                None => Err(error),
+            },
+        }
+    }
+
+    /// Asks the host; `None` when it confirms the copy. If the host is just replacing the index that is signed, that index is
+    /// read from its snapshot.
+    async fn fetch(
+        &self,
+        client: &Client,
+        url: &Url,
+        copy: Option<&Copy>,
+        proof: Option<&StatementProof>,
+    ) -> Result<Option<Index>, Error> {
+        let copies = self.options.copies.as_ref();
+        let answer = client.revalidate(url, INDEX_LIMIT, copy.map(|copy| &copy.head.validators)).await?;
+        let Some(body) = answer.body else {
+            if let Some(copies) = copies {
+                copies.confirm(url);
+            }
+            return Ok(None);
+        };
+        // Only a readable index is kept.
+        let mut index = parse_bytes(body, &shown(url))?;
+        let (mut validators, mut max_age) = (answer.validators, answer.max_age);
+        if let Some(proof) = proof.filter(|proof| !proof.names(view(url), index.sha256())) {
+            let place = IndexLocation::Url(url.clone());
+            let body = proof.load_from_snapshot(Some(client), &place, (view(url), INDEX_LIMIT)).await;
+            index = parse_bytes(body.ok_or_else(|| proof.refuse(shown(url)))?, &shown(url))?;
+            (validators, max_age) = (Validators::default(), Some(Duration::ZERO));
+        }
+        if let Some(copies) = copies
+            && let Err(error) = copies.keep(url, (index.text(), index.sha256()), validators, max_age)
+        {
+            tracing::debug!("no copy of {} is kept: {error}", shown(url));
+        }
+        Ok(Some(index))
     }
 }
 
 /// The file name of an index.
 fn view(url: &Url) -> &str {
     url.path_segments().and_then(Iterator::last).unwrap_or_default()
-}
-
-/// Asks the host; `None` when it confirms the copy. If the host is just replacing the index that is signed, that index is
-/// read from its snapshot.
-async fn fetch(
-    client: &Client,
-    url: &Url,
-    copies: Option<&Copies>,
-    copy: Option<&Copy>,
-    proof: Option<&StatementProof>,
-) -> Result<Option<Index>, Error> {
-    let answer = client.revalidate(url, INDEX_LIMIT, copy.map(|copy| &copy.head.validators)).await?;
-    let Some(body) = answer.body else {
-        if let Some(copies) = copies {
-            copies.confirm(url);
-        }
-        return Ok(None);
-    };
-    // Only a readable index is kept.
-    let mut index = parse_bytes(body, &shown(url))?;
-    let (mut validators, mut max_age) = (answer.validators, answer.max_age);
-    if let Some(proof) = proof.filter(|proof| !proof.names(view(url), index.sha256())) {
-        let place = IndexLocation::Url(url.clone());
-        let body = proof.load_from_snapshot(Some(client), &place, (view(url), INDEX_LIMIT)).await;
-        index = parse_bytes(body.ok_or_else(|| proof.refuse(shown(url)))?, &shown(url))?;
-        (validators, max_age) = (Validators::default(), Some(Duration::ZERO));
-    }
-    if let Some(copies) = copies
-        && let Err(error) = copies.keep(url, (index.text(), index.sha256()), validators, max_age)
-    {
-        tracing::debug!("no copy of {} is kept: {error}", shown(url));
-    }
-    Ok(Some(index))
 }
 
 fn parse_bytes(bytes: Vec<u8>, place: &str) -> Result<Index, Error> {

@@ -7,10 +7,9 @@
 //! ```
 //!
 //! * [`IndexLocation`]: where an index is
-//! * [`load()`]: from there to an [`Index`], with copies kept from one run to the next
-//! * [`load_some()`]: some agents of an index, if they can be read without the others
+//! * [`IndexReader`]: from there to an [`Index`], or some agents of it if they can be read without the others, with copies
+//!   kept from one run to the next; and to what the registry publishes beside it, such as the versions that it has recalled
 //! * [`Index`], of `acp_registry_plan`: the entries that can be used, and notes about those that cannot
-//! * [`learn_revocations()`]: the versions that the registry has recalled, beside the index
 //! * [`Trust`]: who signs the index; [`minisign`] has keys and signatures
 //! * [`Query`]: searches the entries
 //! * [`entries()`], [`Notes`]: the list of an index, for readers that need other members of its entries
@@ -43,12 +42,11 @@ pub use acp_registry_plan::index::{
     Entry, EntryError, FormError, INDEX, INDEX_LIMIT, Index, IndexSource, Missing, Notes, entries,
 };
 
-pub use by_entry::{load_closures, load_earlier_closures, load_some, load_versions};
 pub use copies::Copies;
-pub use load::{Error, Loaded, closures_in_checkout, load};
+pub use load::{Error, Loaded, closures_in_checkout};
 pub use phrases::{Class, Meaning, PHRASES, is_open_source};
-pub use place::{IndexLocation, LoadOptions, WrongPlace};
-pub use revocations::{KnownRevocations, RevocationMemory, RevocationPlace, learn_revocations};
+pub use place::{IndexLocation, IndexReader, LoadOptions, WrongPlace};
+pub use revocations::{KnownRevocations, RevocationMemory, RevocationPlace};
 pub use search::{
     BY, FACETS, Facts, Found, Hit, MARKS, Match, Query, Reading, SPELLINGS, SUMMARY, programs, without_addresses,
 };

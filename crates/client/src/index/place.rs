@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 
+use acp_registry_http::{Client, Problem, shown};
 use acp_registry_plan::text::{quote, without_secrets};
 use url::Url;
 
@@ -84,7 +86,7 @@ impl FromStr for IndexLocation {
 impl std::fmt::Display for IndexLocation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Url(url) => f.write_str(&acp_registry_http::shown(url)),
+            Self::Url(url) => f.write_str(&shown(url)),
             Self::Path(path) => path.display().fmt(f),
             Self::Unusable(WrongPlace(text)) => f.write_str(&quote(&without_secrets(text))),
         }
@@ -108,6 +110,25 @@ impl LoadOptions {
     /// Whether there is a copy that may be used without a request.
     pub(super) fn has_fresh_copy(&self, url: &Url) -> bool {
         self.copies.as_ref().and_then(|copies| copies.checked(url)).is_some_and(|copy| copy.is_fresh)
+    }
+}
+
+/// Reads the index at a place, and what its registry publishes beside it.
+pub struct IndexReader<'a> {
+    /// Where the index is.
+    pub place: &'a IndexLocation,
+    /// How it is read.
+    pub options: LoadOptions,
+    /// Makes the HTTP client; called only if a request is needed.
+    pub client: Box<dyn Fn() -> Result<Arc<Client>, Problem> + Send + Sync + 'a>,
+}
+
+impl<'a> IndexReader<'a> {
+    /// A reader that sends nothing.
+    #[must_use]
+    pub fn offline(place: &'a IndexLocation, options: LoadOptions) -> Self {
+        let options = LoadOptions { is_offline: true, refresh: false, ..options };
+        Self { place, options, client: Box::new(|| Err(Problem::Refused("nothing may be sent"))) }
     }
 }
 

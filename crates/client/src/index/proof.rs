@@ -1,12 +1,10 @@
 //! Reads the signed statement beside an index.
 
-use std::sync::Arc;
-
-use super::beside::{Beside, load_beside};
-use super::place::{IndexLocation, LoadOptions};
+use super::beside::Beside;
+use super::place::{IndexLocation, IndexReader};
 use super::trust::{StatementProof, TrustError, judge};
 use acp_registry_host::fs::read_bounded;
-use acp_registry_http::{Client, Problem};
+use acp_registry_http::Client;
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::statement::{
     STATEMENT, STATEMENT_LIMIT, STATEMENT_SIGNATURE, STATEMENT_SIGNATURE_LIMIT, Statement,
@@ -23,77 +21,75 @@ pub(super) enum Need {
     Announced,
 }
 
-/// Learns what the registry of an index has signed. `None` where it signs nothing, and never has, as far as this machine
-/// knows. `client` is called only if a request is needed. Nothing is asked of hosts of registries that do not say that they
-/// sign.
-///
-/// # Errors
-/// [`TrustError`].
-pub(super) async fn learn_proof(
-    place: &IndexLocation,
-    options: &LoadOptions,
-    need: Need,
-    client: impl Fn() -> Result<Arc<Client>, Problem>,
-) -> Result<Option<StatementProof>, TrustError> {
-    let Some(trust) = &options.trust else { return Ok(None) };
-    // A query is for the address of the index only.
-    let asks = trust.signer.is_some() || !matches!(place, IndexLocation::Url(url) if url.query().is_some());
-    let Some(own) = place.beside(STATEMENT).filter(|_| asks) else { return Ok(None) };
-    let index = place.to_string();
-    let memory = trust.read(&own).map_err(|why| TrustError::Memory { place: index.clone(), why })?;
-    let reason = match (&trust.signer, &memory) {
-        (Some(signer), _) => format!("it must be signed by {signer}"),
-        (None, Some(memory)) => format!("{} has signed it before", memory.keys.join(" or ")),
-        (None, None) => "it says that it is signed".to_owned(),
-    };
-    let is_bound = trust.signer.is_some() || memory.is_some() || need == Need::Announced;
-    if !is_bound && matches!(place, IndexLocation::Url(_)) {
-        return Ok(None);
-    }
-    let unsigned = |missing| {
-        let error = TrustError::Unsigned { place: index.clone(), missing, reason: reason.clone() };
-        if is_bound { Err(error) } else { Ok(None) }
-    };
-    let keep = |text: &[u8]| Ok(text.to_vec());
-    let load = async |name, limit, refresh| {
-        let refresh = refresh || need == Need::Newest || options.refresh;
-        let options = LoadOptions { refresh, ..options.clone() };
-        match load_beside(place, (name, limit), &options, &client, keep).await {
-            Beside::Known(bytes) => Ok(Some(bytes)),
-            Beside::Unknown(Some(bytes), warning) => {
-                tracing::debug!("{}", warning.unwrap_or_default());
-                Ok(Some(bytes))
-            }
-            Beside::Unknown(None, Some(why)) if is_bound => Err(TrustError::Unavailable { place: index.clone(), why }),
-            Beside::Nothing | Beside::Unknown(None, _) => Ok(None),
+impl IndexReader<'_> {
+    /// Learns what the registry of an index has signed. `None` where it signs nothing, and never has, as far as this machine
+    /// knows. Nothing is asked of hosts of registries that do not say that they sign.
+    ///
+    /// # Errors
+    /// [`TrustError`].
+    pub(super) async fn learn_proof(&self, need: Need) -> Result<Option<StatementProof>, TrustError> {
+        let Self { place, options, .. } = self;
+        let Some(trust) = &options.trust else { return Ok(None) };
+        // A query is for the address of the index only.
+        let asks = trust.signer.is_some() || !matches!(place, IndexLocation::Url(url) if url.query().is_some());
+        let Some(own) = place.beside(STATEMENT).filter(|_| asks) else { return Ok(None) };
+        let index = place.to_string();
+        let memory = trust.read(&own).map_err(|why| TrustError::Memory { place: index.clone(), why })?;
+        let reason = match (&trust.signer, &memory) {
+            (Some(signer), _) => format!("it must be signed by {signer}"),
+            (None, Some(memory)) => format!("{} has signed it before", memory.keys.join(" or ")),
+            (None, None) => "it says that it is signed".to_owned(),
+        };
+        let is_bound = trust.signer.is_some() || memory.is_some() || need == Need::Announced;
+        if !is_bound && matches!(place, IndexLocation::Url(_)) {
+            return Ok(None);
         }
-    };
-    let mut refresh = false;
-    loop {
-        let Some(text) = load(STATEMENT, STATEMENT_LIMIT, refresh).await? else { return unsigned(STATEMENT) };
-        // A file of another kind beside an index on this machine.
-        if !is_bound && Statement::parse(&text).is_err() {
-            return unsigned(STATEMENT);
-        }
-        let signature = load(STATEMENT_SIGNATURE, STATEMENT_SIGNATURE_LIMIT, refresh).await?;
-        let Some(signature) = signature else { return unsigned(STATEMENT_SIGNATURE) };
-        let signature = String::from_utf8_lossy(&signature);
-        let judged = judge(&index, (&text, &signature), trust.signer, memory.as_ref(), options.is_offline);
-        match judged {
-            Ok((mut proof, new)) => {
-                let starts_anew = memory.as_ref().is_some_and(|memory| memory.sequence > new.sequence);
-                if memory.as_ref() != Some(&new)
-                    && let Err(error) = trust.remember(&own, &new, starts_anew)
-                {
-                    proof.warning = Some(format!("who signs {index} is not remembered: {error}"));
+        let unsigned = |missing| {
+            let error = TrustError::Unsigned { place: index.clone(), missing, reason: reason.clone() };
+            if is_bound { Err(error) } else { Ok(None) }
+        };
+        let keep = |text: &[u8]| Ok(text.to_vec());
+        let load = async |name, limit, refresh| {
+            let refresh = refresh || need == Need::Newest || options.refresh;
+            match self.load_beside((name, limit), refresh, keep).await {
+                Beside::Known(bytes) => Ok(Some(bytes)),
+                Beside::Unknown(Some(bytes), warning) => {
+                    tracing::debug!("{}", warning.unwrap_or_default());
+                    Ok(Some(bytes))
                 }
-                return Ok(Some(proof));
+                Beside::Unknown(None, Some(why)) if is_bound => {
+                    Err(TrustError::Unavailable { place: index.clone(), why })
+                }
+                Beside::Nothing | Beside::Unknown(None, _) => Ok(None),
             }
-            // One of the two, or both, may be the copies of an earlier publication, kept by a run beside this one.
-            Err(TrustError::Signature { .. } | TrustError::Older { .. }) if !refresh && !options.is_offline => {
-                refresh = true;
+        };
+        let mut refresh = false;
+        loop {
+            let Some(text) = load(STATEMENT, STATEMENT_LIMIT, refresh).await? else { return unsigned(STATEMENT) };
+            // A file of another kind beside an index on this machine.
+            if !is_bound && Statement::parse(&text).is_err() {
+                return unsigned(STATEMENT);
             }
-            Err(error) => return Err(error),
+            let signature = load(STATEMENT_SIGNATURE, STATEMENT_SIGNATURE_LIMIT, refresh).await?;
+            let Some(signature) = signature else { return unsigned(STATEMENT_SIGNATURE) };
+            let signature = String::from_utf8_lossy(&signature);
+            let judged = judge(&index, (&text, &signature), trust.signer, memory.as_ref(), options.is_offline);
+            match judged {
+                Ok((mut proof, new)) => {
+                    let starts_anew = memory.as_ref().is_some_and(|memory| memory.sequence > new.sequence);
+                    if memory.as_ref() != Some(&new)
+                        && let Err(error) = trust.remember(&own, &new, starts_anew)
+                    {
+                        proof.warning = Some(format!("who signs {index} is not remembered: {error}"));
+                    }
+                    return Ok(Some(proof));
+                }
+                // One of the two, or both, may be the copies of an earlier publication, kept by a run beside this one.
+                Err(TrustError::Signature { .. } | TrustError::Older { .. }) if !refresh && !options.is_offline => {
+                    refresh = true;
+                }
+                Err(error) => return Err(error),
+            }
         }
     }
 }

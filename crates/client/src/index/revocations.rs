@@ -3,15 +3,13 @@
 use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use super::beside::{Beside, load_beside};
+use super::beside::Beside;
 use super::load::Error;
-use super::place::{IndexLocation, LoadOptions};
-use super::proof::{Need, learn_proof};
+use super::place::{IndexLocation, IndexReader};
+use super::proof::Need;
 use super::trust::{StatementProof, TrustError};
 use acp_registry_host::fs::{PathError, make_private, read_bounded, write_durable};
-use acp_registry_http::{Client, Problem};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::entries::{DISCOVERY, WrongForm, revoked_digest};
 use acp_registry_plan::revocations::{REVOKED, REVOKED_LIMIT, Revocations};
@@ -113,82 +111,82 @@ impl RevocationMemory {
     }
 }
 
-/// Learns which versions the registry of an index has recalled, and remembers them. `client` is called only if a request is
-/// needed: a discovery document that was just read tells whether there is a list, and which. The list of a registry that
-/// signs must be the one that is signed.
-///
-/// # Errors
-/// [`Error::Trust`].
-pub async fn learn_revocations(
-    place: &IndexLocation,
-    memory: &RevocationMemory,
-    options: &LoadOptions,
-    client: impl Fn() -> Result<Arc<Client>, Problem>,
-) -> Result<KnownRevocations, Error> {
-    let Some(own) = RevocationPlace::beside(place) else { return Ok(KnownRevocations::default()) };
-    let proof = learn_proof(place, options, Need::Copies, &client).await?;
-    let signed = proof.as_ref().map(|proof| proof.statement.digests.get(REVOKED).copied());
-    let published = match signed.map(Ok).or_else(|| read_discovery(place, options)) {
-        Some(Ok(None)) => Beside::Nothing,
-        Some(Ok(Some(digest)))
-            if let Ok(Some(known)) = memory.read(&own)
-                && Sha256::of(&known) == digest =>
-        {
-            return Ok(memory.recall(&own));
-        }
-        _ => {
-            let is_odd = Cell::new(false);
-            let parse = |text: &[u8]| {
-                let revocations = Revocations::parse(text).inspect_err(|_| is_odd.set(true));
-                let revocations = revocations.map_err(|error| error.to_string())?;
-                let text = str::from_utf8(text).map_err(|error| error.to_string())?;
-                Ok((revocations, text.to_owned()))
-            };
-            let loaded = load_beside(place, (REVOKED, REVOKED_LIMIT), options, &client, parse).await;
-            let is_signed = |proof: &StatementProof| match &loaded {
-                Beside::Known((_, text)) => proof.has(REVOKED, Sha256::of(text)),
-                // A host that hides the list may hide a recall.
-                Beside::Nothing | Beside::Unknown(..) => options.is_offline,
-            };
-            match proof.as_ref().filter(|proof| !is_signed(proof)) {
-                None => loaded,
-                Some(proof) => {
-                    let client = client().ok();
-                    let kept = proof.load_from_snapshot(client.as_deref(), place, (REVOKED, REVOKED_LIMIT)).await;
-                    let kept = kept.and_then(|text| parse(&text).ok());
-                    Beside::Known(kept.ok_or_else(|| match loaded {
-                        // A network that fails is no attack, but what it may hide is not assumed.
-                        Beside::Unknown(_, Some(ref why)) if !is_odd.get() => {
-                            TrustError::Unavailable { place: place.to_string(), why: why.clone() }
-                        }
-                        _ => proof.refuse(own.0.clone()),
-                    })?)
+impl IndexReader<'_> {
+    /// Learns which versions the registry of an index has recalled, and remembers them. A discovery document that was just read
+    /// tells whether there is a list, and which. The list of a registry that signs must be the one that is signed.
+    ///
+    /// # Errors
+    /// [`Error::Trust`].
+    pub async fn learn_revocations(&self, memory: &RevocationMemory) -> Result<KnownRevocations, Error> {
+        let Self { place, options, .. } = self;
+        let Some(own) = RevocationPlace::beside(place) else { return Ok(KnownRevocations::default()) };
+        let proof = self.learn_proof(Need::Copies).await?;
+        let signed = proof.as_ref().map(|proof| proof.statement.digests.get(REVOKED).copied());
+        let published = match signed.map(Ok).or_else(|| self.read_discovery()) {
+            Some(Ok(None)) => Beside::Nothing,
+            Some(Ok(Some(digest)))
+                if let Ok(Some(known)) = memory.read(&own)
+                    && Sha256::of(&known) == digest =>
+            {
+                return Ok(memory.recall(&own));
+            }
+            _ => {
+                let is_odd = Cell::new(false);
+                let parse = |text: &[u8]| {
+                    let revocations = Revocations::parse(text).inspect_err(|_| is_odd.set(true));
+                    let revocations = revocations.map_err(|error| error.to_string())?;
+                    let text = str::from_utf8(text).map_err(|error| error.to_string())?;
+                    Ok((revocations, text.to_owned()))
+                };
+                let loaded = self.load_beside((REVOKED, REVOKED_LIMIT), options.refresh, parse).await;
+                let is_signed = |proof: &StatementProof| match &loaded {
+                    Beside::Known((_, text)) => proof.has(REVOKED, Sha256::of(text)),
+                    // A host that hides the list may hide a recall.
+                    Beside::Nothing | Beside::Unknown(..) => options.is_offline,
+                };
+                match proof.as_ref().filter(|proof| !is_signed(proof)) {
+                    None => loaded,
+                    Some(proof) => {
+                        let client = (self.client)().ok();
+                        let kept = proof.load_from_snapshot(client.as_deref(), place, (REVOKED, REVOKED_LIMIT)).await;
+                        let kept = kept.and_then(|text| parse(&text).ok());
+                        Beside::Known(kept.ok_or_else(|| match loaded {
+                            // A network that fails is no attack, but what it may hide is not assumed.
+                            Beside::Unknown(_, Some(ref why)) if !is_odd.get() => {
+                                TrustError::Unavailable { place: place.to_string(), why: why.clone() }
+                            }
+                            _ => proof.refuse(own.0.clone()),
+                        })?)
+                    }
                 }
             }
-        }
-    };
-    let unsaved = |error: PathError| format!("what was recalled is known to this run only: {error}");
-    Ok(match published {
-        Beside::Known((revocations, text)) => {
-            KnownRevocations { revocations, warning: memory.remember(&own, Some(&text)).err().map(unsaved) }
-        }
-        Beside::Nothing => {
-            let had_some = matches!(memory.read(&own), Ok(Some(_)));
-            let warning = memory.remember(&own, None).err().map(unsaved);
-            let gone = || format!("the registry has no {REVOKED} any more: what it had recalled counts no longer");
-            KnownRevocations { revocations: Revocations::default(), warning: warning.or_else(|| had_some.then(gone)) }
-        }
-        Beside::Unknown(_, warning) => {
-            let known = memory.recall(&own);
-            KnownRevocations { warning: warning.or(known.warning), ..known }
-        }
-    })
-}
+        };
+        let unsaved = |error: PathError| format!("what was recalled is known to this run only: {error}");
+        Ok(match published {
+            Beside::Known((revocations, text)) => {
+                KnownRevocations { revocations, warning: memory.remember(&own, Some(&text)).err().map(unsaved) }
+            }
+            Beside::Nothing => {
+                let had_some = matches!(memory.read(&own), Ok(Some(_)));
+                let warning = memory.remember(&own, None).err().map(unsaved);
+                let gone = || format!("the registry has no {REVOKED} any more: what it had recalled counts no longer");
+                KnownRevocations {
+                    revocations: Revocations::default(),
+                    warning: warning.or_else(|| had_some.then(gone)),
+                }
+            }
+            Beside::Unknown(_, warning) => {
+                let known = memory.recall(&own);
+                KnownRevocations { warning: warning.or(known.warning), ..known }
+            }
+        })
+    }
 
-/// What a fresh copy of the discovery document beside an index says about the list, see [`revoked_digest`].
-fn read_discovery(place: &IndexLocation, options: &LoadOptions) -> Option<Result<Option<Sha256>, WrongForm>> {
-    let IndexLocation::Url(url) = place else { return None };
-    let (copies, discovery) = (options.copies.as_ref()?, url.join(DISCOVERY).ok()?);
-    let copy = copies.find(&discovery).filter(|copy| copy.is_fresh() && !options.is_offline)?;
-    Some(revoked_digest(copy.text.as_bytes()))
+    /// What a fresh copy of the discovery document beside an index says about the list, see [`revoked_digest`].
+    fn read_discovery(&self) -> Option<Result<Option<Sha256>, WrongForm>> {
+        let Self { place: IndexLocation::Url(url), options, .. } = self else { return None };
+        let (copies, discovery) = (options.copies.as_ref()?, url.join(DISCOVERY).ok()?);
+        let copy = copies.find(&discovery).filter(|copy| copy.is_fresh() && !options.is_offline)?;
+        Some(revoked_digest(copy.text.as_bytes()))
+    }
 }

@@ -3,17 +3,15 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-use acp_registry_http::{Client, Problem};
 use acp_registry_plan::index::{Entry, INDEX_LIMIT};
 use acp_registry_plan::text::shown;
 use icu_normalizer::DecomposingNormalizerBorrowed;
 use serde::Deserialize;
 
-use super::beside::{Beside, load_beside};
+use super::beside::Beside;
 use super::phrases::{LONGEST, Meaning, meaning};
-use super::place::{IndexLocation, LoadOptions};
+use super::place::IndexReader;
 
 /// The number of words of a query that count.
 const WORDS: usize = 8;
@@ -474,21 +472,19 @@ pub struct Facts {
     facets: BTreeMap<String, BTreeMap<String, BTreeSet<String>>>,
 }
 
-impl Facts {
+impl IndexReader<'_> {
     /// Reads the facts beside an index. `None` where the registry publishes none, or where they cannot be had: searches do
-    /// without them. `client` is called only if a request is needed.
-    pub async fn load(
-        place: &IndexLocation,
-        options: &LoadOptions,
-        client: impl FnOnce() -> Result<Arc<Client>, Problem>,
-    ) -> Option<Self> {
+    /// without them.
+    pub async fn load_facts(&self) -> Option<Facts> {
         let parse = |text: &[u8]| serde_json::from_slice(text).map_err(|error| error.to_string());
-        match load_beside(place, (FACETS, INDEX_LIMIT), options, client, parse).await {
+        match self.load_beside((FACETS, INDEX_LIMIT), self.options.refresh, parse).await {
             Beside::Known(facts) | Beside::Unknown(Some(facts), _) => Some(facts),
             Beside::Nothing | Beside::Unknown(None, _) => None,
         }
     }
+}
 
+impl Facts {
     /// Whether an agent has a value of a filter.
     #[must_use]
     pub fn has(&self, id: &str, filter: &str, value: &str) -> bool {

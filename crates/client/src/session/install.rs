@@ -146,7 +146,7 @@ impl Session {
         if closure.is_some() || (origin != OfferOrigin::Earlier && closures.is_none()) {
             return Ok(closure);
         }
-        let earlier = self.load_earlier_closures(id).await?;
+        let earlier = self.reader().load_earlier_closures(id).await?;
         Ok(earlier.as_ref().and_then(|earlier| earlier.find(kind, package)).cloned())
     }
 

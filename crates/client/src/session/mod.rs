@@ -27,7 +27,7 @@ use acp_registry_host::process::Environment;
 use acp_registry_host::sandbox::SandboxError;
 use acp_registry_host::start::{Program, spawn};
 use acp_registry_http::{AllowedHosts, Authorities, Cache, Client, Problem, Proxies, Settings};
-use acp_registry_plan::closure::{Closures, EarlierClosures};
+use acp_registry_plan::closure::Closures;
 use acp_registry_plan::manifest::{self, Platform, env_name};
 use acp_registry_plan::text::quote;
 use acp_registry_plan::versions::Versions;
@@ -41,7 +41,9 @@ use futures_util::FutureExt as _;
 use tokio::process::{Child, ChildStdin, ChildStdout};
 
 use crate::index::minisign::PublicKey;
-use crate::index::{self, Copies, EntryError, Facts, Index, IndexLocation, Loaded, Missing, RevocationPlace, Trust};
+use crate::index::{
+    self, Copies, EntryError, Facts, Index, IndexLocation, IndexReader, Loaded, Missing, RevocationPlace, Trust,
+};
 use crate::install::{Installer, Kind, NpmConnection, PackageCache, Start, host_environment, path_environment};
 use crate::provenance;
 use crate::resolve::{self, Host};
@@ -99,14 +101,12 @@ impl Session {
     /// # Errors
     /// [`index::Error`].
     pub async fn index(&self) -> Result<Loaded, index::Error> {
-        let options = self.load_options();
-        index::load(&self.options.index, &options, || self.connect().map(|(client, _)| client)).await
+        self.reader().load().await
     }
 
     /// Reads what the registry publishes of its agents beside the index; `None` where there is nothing.
     pub async fn facts(&self) -> Option<Facts> {
-        let options = self.load_options();
-        Facts::load(&self.options.index, &options, || self.connect().map(|(client, _)| client)).await
+        self.reader().load_facts().await
     }
 
     /// Reads an index that has these agents. If the tree of the index offers entries one by one, the others are not
@@ -136,8 +136,7 @@ impl Session {
     /// # Errors
     /// [`index::Error`].
     pub async fn load_entries(&self, ids: &[&str]) -> Result<Loaded, index::Error> {
-        let options = self.load_options();
-        index::load_some(&self.options.index, ids, &options, || self.connect().map(|(client, _)| client)).await
+        self.reader().load_some(ids).await
     }
 
     /// Learns the versions that the index has had of an agent, if the registry publishes them. Later plans for a named
@@ -150,9 +149,7 @@ impl Session {
         if let Some(versions) = known().get(id) {
             return Ok(versions.clone());
         }
-        let options = self.load_options();
-        let client = || self.connect().map(|(client, _)| client);
-        let versions = index::load_versions(&self.options.index, id, &options, client).await?;
+        let versions = self.reader().load_versions(id).await?;
         let versions = versions.unwrap_or_else(|| Versions::new(id, Vec::new()));
         known().insert(id.to_owned(), versions.clone());
         Ok(versions)
@@ -166,15 +163,7 @@ impl Session {
             }
             return Ok(Some(closures));
         }
-        let options = self.load_options();
-        index::load_closures(&self.options.index, id, &options, || self.connect().map(|(client, _)| client)).await
-    }
-
-    /// The closures that the registry publishes of an agent's earlier versions.
-    async fn load_earlier_closures(&self, id: &str) -> Result<Option<EarlierClosures>, index::Error> {
-        let options = self.load_options();
-        let client = || self.connect().map(|(client, _)| client);
-        index::load_earlier_closures(&self.options.index, id, &options, client).await
+        self.reader().load_closures(id).await
     }
 
     /// What [`Session::learn_versions`] has learnt.
@@ -185,21 +174,16 @@ impl Session {
     /// The last copy of an agent's entry or of the index, if there is one; nothing is sent.
     #[must_use]
     pub fn entry_at_hand(&self, id: &str) -> Option<Index> {
-        let options = index::LoadOptions { is_offline: true, refresh: false, ..self.load_options() };
-        let no_client = || Err(Problem::Refused("nothing may be sent"));
-        index::load_some(&self.options.index, &[id], &options, no_client)
-            .now_or_never()?
-            .ok()
-            .map(|loaded| loaded.index)
+        let reader = IndexReader::offline(&self.options.index, self.load_options());
+        // Without a request, the future is ready at its first poll.
+        reader.load_some(&[id]).now_or_never()?.ok().map(|loaded| loaded.index)
     }
 
     /// The last copy of the index, if there is one; nothing is sent.
     #[must_use]
     pub fn index_at_hand(&self) -> Option<Index> {
-        let options = index::LoadOptions { is_offline: true, refresh: false, ..self.load_options() };
-        let no_client = || Err(Problem::Refused("nothing may be sent"));
-        // Without a request, the future is ready at its first poll.
-        index::load(&self.options.index, &options, no_client).now_or_never()?.ok().map(|loaded| loaded.index)
+        let reader = IndexReader::offline(&self.options.index, self.load_options());
+        reader.load().now_or_never()?.ok().map(|loaded| loaded.index)
     }
 
     /// The variables that package managers and agents may see. `PATH` has also the directories that a start without a shell
@@ -263,6 +247,11 @@ impl Session {
             };
             made.get_or_init(connect).clone().filter(|_| !options.is_offline)
         })
+    }
+
+    fn reader(&self) -> IndexReader<'_> {
+        let client = || self.connect().map(|(client, _)| client);
+        IndexReader { place: &self.options.index, options: self.load_options(), client: Box::new(client) }
     }
 
     fn load_options(&self) -> index::LoadOptions {

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
-use acp_registry_http::Problem;
 use acp_registry_plan::manifest;
 use acp_registry_plan::revocations::{Revocation, RevocationLevel};
 use futures_util::FutureExt as _;
 
 use super::{Error, Session};
 use crate::index::{
-    self, IndexLocation, KnownRevocations, LoadOptions, RevocationMemory, RevocationPlace, learn_revocations,
+    self, IndexLocation, IndexReader, KnownRevocations, LoadOptions, RevocationMemory, RevocationPlace,
 };
 use crate::store::Version;
 
@@ -24,9 +23,7 @@ impl Session {
     /// # Errors
     /// [`index::Error::Trust`] when the list is not the one that the registry has signed.
     pub async fn learn_revocations(&self) -> Result<Option<String>, index::Error> {
-        let options = self.load_options();
-        let client = || self.connect().map(|(client, _)| client);
-        let recalled = learn_revocations(&self.options.index, &self.revocation_memory(), &options, client).await?;
+        let recalled = self.reader().learn_revocations(&self.revocation_memory()).await?;
         let warning = recalled.warning.clone();
         if let Some(place) = RevocationPlace::beside(&self.options.index) {
             let mut known = self.revocations.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,12 +46,8 @@ impl Session {
                 return memory.recall(place);
             }
             // A directory is read anew. Without a request, the future is ready at its first poll.
-            let options = LoadOptions { copies: None, is_offline: true, refresh: false, trust: None };
-            let no_client = || Err(Problem::Refused("nothing may be sent"));
-            learn_revocations(index, &memory, &options, no_client)
-                .now_or_never()
-                .and_then(Result::ok)
-                .unwrap_or_default()
+            let reader = IndexReader::offline(index, LoadOptions::default());
+            reader.learn_revocations(&memory).now_or_never().and_then(Result::ok).unwrap_or_default()
         });
         look(recalled)
     }
