@@ -11,6 +11,7 @@ use acp_registry_host::owner;
 use acp_registry_host::process::Environment;
 use acp_registry_plan::json;
 use acp_registry_plan::text::escape;
+use semver::{Comparator, Version, VersionReq};
 use serde::{Deserialize, Serialize};
 
 use super::cache::FileState;
@@ -162,7 +163,7 @@ pub(super) fn node_version(program: &Path) -> Option<String> {
 
 /// Whether a program may have said this of its version; a receipt takes no other text.
 fn is_version(text: &str) -> bool {
-    semver::Version::parse(text).is_ok()
+    Version::parse(text).is_ok()
 }
 
 /// The version that a Node.js has printed, for as long as its file is the same: it takes as long to start as a small package
@@ -212,113 +213,43 @@ pub(super) fn kept_node_version(program: &Path, kept: &Path) -> Option<String> {
 /// The longest range that is read, in bytes.
 const RANGE_LIMIT: usize = 1000;
 
-/// Major, minor and patch number.
-type Numbers = [u64; 3];
-
 /// Whether a version is in a range of npm: `>=20`, `^18.2 || >=20.1.0`, `18 - 22`, `22.x`; `None` for what is neither.
 fn is_met(range: &str, version: &str) -> Option<bool> {
     if range.len() > RANGE_LIMIT {
         return None;
     }
-    let version = whole(version)?;
-    let mut is_any = false;
-    for part in range.split("||") {
-        is_any |= meets_all(part, version)?;
-    }
-    Some(is_any)
+    // Without its prerelease, see [`alternative`].
+    let Version { major, minor, patch, .. } = Version::parse(version.strip_prefix('v').unwrap_or(version)).ok()?;
+    let alternatives: Vec<VersionReq> = range.split("||").map(alternative).collect::<Option<_>>()?;
+    Some(alternatives.iter().any(|alternative| alternative.matches(&Version::new(major, minor, patch))))
 }
 
-fn meets_all(part: &str, version: Numbers) -> Option<bool> {
-    if let Some((from, to)) = part.split_once(" - ") {
-        let (low, _) = bounds(from.trim())?;
-        let (_, high) = bounds(to.trim())?;
-        return Some(version >= low && high.is_none_or(|high| version < high));
-    }
-    let mut is_in = true;
-    let mut operator = "";
-    for word in part.split_whitespace() {
-        let digits = word.trim_start_matches(['<', '>', '=', '^', '~']);
-        let of_word = &word[..word.len() - digits.len()];
-        if digits.is_empty() {
+/// A part of a range between `||`.
+fn alternative(part: &str) -> Option<VersionReq> {
+    let hyphen = part.split_once(" - ").map(|(from, to)| format!(">={from} <={to}"));
+    let (mut comparators, mut operator) = (Vec::new(), "");
+    for word in hyphen.as_deref().unwrap_or(part).split_whitespace() {
+        let number = word.trim_start_matches(['<', '>', '=', '^', '~']);
+        if number.len() < word.len() {
+            operator = &word[..word.len() - number.len()];
+        }
+        if number.is_empty() {
             // The number follows after a blank.
-            operator = of_word;
             continue;
         }
-        let operator = std::mem::take(&mut operator);
-        is_in &= meets(if of_word.is_empty() { operator } else { of_word }, digits, version)?;
-    }
-    operator.is_empty().then_some(is_in)
-}
-
-fn meets(operator: &str, text: &str, version: Numbers) -> Option<bool> {
-    let (low, high) = bounds(text)?;
-    let is_below = |high: Option<Numbers>| high.is_none_or(|high| version < high);
-    Some(match operator {
-        "" | "=" => version >= low && is_below(high),
-        ">=" => version >= low,
-        "<" => version < low,
-        "<=" => is_below(high),
-        ">" => high.is_some_and(|high| version >= high),
-        "^" => version >= low && is_below(caret(low, text)),
-        "~" | "~>" => version >= low && is_below(tilde(low, text)),
-        _ => return None,
-    })
-}
-
-/// The first version that a possibly partial version stands for, and the first one after these; `None` where there is
-/// no upper end.
-fn bounds(text: &str) -> Option<(Numbers, Option<Numbers>)> {
-    let (numbers, given) = partial(text)?;
-    let high = match given {
-        0 => None,
-        given => Some(next(numbers, given - 1)),
-    };
-    Some((numbers, high))
-}
-
-fn caret(low: Numbers, text: &str) -> Option<Numbers> {
-    let (_, given) = partial(text)?;
-    let first = low.iter().position(|number| *number > 0).unwrap_or(2);
-    (given > 0).then(|| next(low, first.min(given - 1)))
-}
-
-fn tilde(low: Numbers, text: &str) -> Option<Numbers> {
-    let (_, given) = partial(text)?;
-    (given > 0).then(|| next(low, (given - 1).min(1)))
-}
-
-/// The numbers with the one at this place raised, and those after it zero.
-fn next(numbers: Numbers, at: usize) -> Numbers {
-    let mut next = [0; 3];
-    next[..at].copy_from_slice(&numbers[..at]);
-    next[at] = numbers[at].saturating_add(1);
-    next
-}
-
-/// The numbers of a version, and how many of them are given: `18.x` gives one.
-fn partial(text: &str) -> Option<(Numbers, usize)> {
-    let text = text.strip_prefix('v').unwrap_or(text);
-    // A prerelease or a build is compared as its release, since Node.js uses none.
-    let text = text.split(['-', '+']).next()?;
-    let mut numbers = [0; 3];
-    let mut given = 0;
-    let mut is_open = false;
-    for (at, part) in text.split('.').enumerate() {
-        if at >= 3 {
-            return None;
-        }
-        if ["x", "X", "*", ""].contains(&part) {
-            is_open = true;
-        } else {
-            numbers[at] = part.parse().ok()?;
-            given += usize::from(!is_open);
+        // A prerelease or a build is compared as its release, since Node.js uses none.
+        let number = number.strip_prefix('v').unwrap_or(number).split(['-', '+']).next()?;
+        let operator = match std::mem::take(&mut operator) {
+            // For Rust, a number alone means those that are compatible with it.
+            "" => "=",
+            "~>" => "~",
+            operator => operator,
+        };
+        if !["*", "x", "X"].contains(&number) {
+            comparators.push(Comparator::parse(&format!("{operator}{number}")).ok()?);
         }
     }
-    Some((numbers, given))
-}
-
-fn whole(version: &str) -> Option<Numbers> {
-    partial(version).filter(|(_, given)| *given == 3).map(|(numbers, _)| numbers)
+    operator.is_empty().then_some(VersionReq { comparators })
 }
 
 #[cfg(test)]
