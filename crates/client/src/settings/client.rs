@@ -127,11 +127,31 @@ pub fn find(id: &str) -> Option<&'static EditorClient> {
     CLIENTS.iter().find(|client| client.id == id)
 }
 
-const NEOVIM: Option<Files> = Some(Files {
-    linux: "~/.config/nvim/init.lua",
-    macos: "~/.config/nvim/init.lua",
-    windows: r"%LOCALAPPDATA%\nvim\init.lua",
-});
+impl Files {
+    /// The same on Linux and on macOS.
+    const fn new(unix: &'static str, windows: &'static str) -> Self {
+        Self { linux: unix, macos: unix, windows }
+    }
+}
+
+/// What most clients have in common; not a client itself.
+const PLAIN: EditorClient = EditorClient {
+    id: "",
+    title: "",
+    about: "",
+    home: None,
+    registry: "",
+    place: "",
+    note: "",
+    path_note: "",
+    language: "json",
+    is_on_pages: true,
+    files: None,
+    instead: &[],
+    settings: command_line,
+};
+
+const NEOVIM: Option<Files> = Some(Files::new("~/.config/nvim/init.lua", r"%LOCALAPPDATA%\nvim\init.lua"));
 
 /// In each vault.
 const OBSIDIAN: &str = ".obsidian/plugins/agent-client/data.json";
@@ -148,17 +168,9 @@ pub static CLIENTS: [EditorClient; 11] = [
         home: Some(("Zed’s documentation", "https://zed.dev/docs/ai/external-agents")),
         registry: "Run “zed: acp registry” from the command palette.",
         place: "In settings.json:",
-        note: "",
-        path_note: "",
-        language: "json",
-        is_on_pages: true,
-        files: Some(Files {
-            linux: "~/.config/zed/settings.json",
-            macos: "~/.config/zed/settings.json",
-            windows: r"%APPDATA%\Zed\settings.json",
-        }),
-        instead: &[],
+        files: Some(Files::new("~/.config/zed/settings.json", r"%APPDATA%\Zed\settings.json")),
         settings: |launch| Some(zed(launch)),
+        ..PLAIN
     },
     EditorClient {
         id: "jetbrains",
@@ -167,102 +179,78 @@ pub static CLIENTS: [EditorClient; 11] = [
         home: Some(("JetBrains’ documentation", "https://www.jetbrains.com/help/ai-assistant/acp.html")),
         registry: "In the AI Chat, choose “Add ACP Agent”; older versions call it “Install From ACP Registry”.",
         place: "In ~/.jetbrains/acp.json:",
-        note: "",
         path_note: "If the IDE does not find the command, name it by its absolute path.",
-        language: "json",
-        is_on_pages: true,
-        files: Some(Files {
-            linux: "~/.jetbrains/acp.json",
-            macos: "~/.jetbrains/acp.json",
-            windows: r"%USERPROFILE%\.jetbrains\acp.json",
-        }),
-        instead: &[],
+        files: Some(Files::new("~/.jetbrains/acp.json", r"%USERPROFILE%\.jetbrains\acp.json")),
         settings: |launch| Some(named("agent_servers", launch)),
+        ..PLAIN
     },
     EditorClient {
         id: "codecompanion",
         title: "Neovim (CodeCompanion)",
         about: "CodeCompanion, a plugin for Neovim",
         home: Some(("CodeCompanion", "https://github.com/olimorris/codecompanion.nvim")),
-        registry: "",
         place: "In your Neovim configuration:",
         note: "The plugin codecompanion.nvim reads them. It builds every ACP adapter on one of its own; this one replaces its command.",
-        path_note: "",
         language: "lua",
-        is_on_pages: true,
         files: NEOVIM,
         instead: &["~/.config/nvim/init.lua", "~/.config/nvim/init.vim"],
         settings: |launch| Some(code_companion(launch)),
+        ..PLAIN
     },
     EditorClient {
         id: "avante",
         title: "Neovim (avante)",
         about: "avante, a plugin for Neovim",
         home: Some(("avante", "https://github.com/yetone/avante.nvim")),
-        registry: "",
         place: "In your Neovim configuration:",
         note: "The plugin avante.nvim reads them.",
-        path_note: "",
         language: "lua",
-        is_on_pages: true,
         files: NEOVIM,
         instead: &["~/.config/nvim/init.lua", "~/.config/nvim/init.vim"],
         settings: |launch| Some(avante(launch)),
+        ..PLAIN
     },
     EditorClient {
         id: "emacs",
         title: "Emacs",
         about: "agent-shell, a package for Emacs",
         home: Some(("agent-shell", "https://github.com/xenodium/agent-shell")),
-        registry: "",
         place: "In your Emacs configuration; then M-x eval-defun:",
         note: "The package agent-shell, with acp.el, reads them.",
-        path_note: "",
         language: "elisp",
-        is_on_pages: true,
-        files: Some(Files {
-            linux: "~/.emacs.d/init.el",
-            macos: "~/.emacs.d/init.el",
-            windows: r"%APPDATA%\.emacs.d\init.el",
-        }),
+        files: Some(Files::new("~/.emacs.d/init.el", r"%APPDATA%\.emacs.d\init.el")),
         // In the order in which Emacs looks for them.
         instead: &["~/.emacs", "~/.emacs.el", "~/.emacs.d/init.el", "~/.config/emacs/init.el"],
         settings: |launch| Some(agent_shell(launch)),
+        ..PLAIN
     },
     EditorClient {
         id: "vscode",
         title: "VS Code",
         about: "ACP Client, an extension of VS Code",
         home: Some(("ACP Client", "https://github.com/formulahendry/vscode-acp")),
-        registry: "",
         place: "In settings.json, which the extension reads:",
         note: "The extension ACP Client reads them: install it first.",
-        path_note: "",
-        language: "json",
-        is_on_pages: true,
         files: Some(Files {
             linux: "~/.config/Code/User/settings.json",
             macos: "~/Library/Application Support/Code/User/settings.json",
             windows: r"%APPDATA%\Code\User\settings.json",
         }),
-        instead: &[],
         settings: |launch| Some(named("acp.agents", launch)),
+        ..PLAIN
     },
     EditorClient {
         id: "obsidian",
         title: "Obsidian",
         about: "Agent Client, a plugin for Obsidian",
         home: Some(("Agent Client", "https://github.com/RAIT-09/obsidian-agent-client")),
-        registry: "",
         place: "In .obsidian/plugins/agent-client/data.json of the vault, while Obsidian is closed:",
         note: "The plugin Agent Client reads them, and writes the file again: edit it while Obsidian is closed. \
                `--write --file VAULT/.obsidian/plugins/agent-client/data.json` does so.",
-        path_note: "",
-        language: "json",
         is_on_pages: false,
-        files: Some(Files { linux: OBSIDIAN, macos: OBSIDIAN, windows: OBSIDIAN }),
-        instead: &[],
+        files: Some(Files::new(OBSIDIAN, OBSIDIAN)),
         settings: |launch| Some(obsidian(launch)),
+        ..PLAIN
     },
     EditorClient {
         id: "qtcreator",
@@ -272,62 +260,45 @@ pub static CLIENTS: [EditorClient; 11] = [
         registry: "In Preferences, AI, ACP Servers, add a server and choose the agent as its template.",
         place: "In Preferences, AI, ACP Servers, add a server with these fields:",
         note: "These are the fields of a server in Preferences, AI, ACP Servers; the plugin AcpClient must be on.",
-        path_note: "",
         language: "text",
         is_on_pages: false,
-        files: None,
-        instead: &[],
         settings: qt_creator,
+        ..PLAIN
     },
     EditorClient {
         id: "jupyter",
         title: "Jupyter AI",
         about: "Jupyter AI, an extension of JupyterLab",
         home: Some(("Jupyter AI", "https://jupyter-ai.readthedocs.io/")),
-        registry: "",
         place: "In .jupyter/personas/agent_persona.py beside your notebooks; any name with “persona” will do:",
         note: "Jupyter AI 3 reads every file of this folder beside your notebooks that has `persona` in its name: choose \
                one for each agent. It needs the package jupyter-ai-acp-client.",
-        path_note: "",
         language: "python",
         is_on_pages: false,
-        files: Some(Files { linux: JUPYTER, macos: JUPYTER, windows: JUPYTER }),
-        instead: &[],
+        files: Some(Files::new(JUPYTER, JUPYTER)),
         settings: |launch| Some(jupyter(launch)),
+        ..PLAIN
     },
     EditorClient {
         id: "acpx",
         title: "acpx",
         about: "acpx, a client for scripts",
         home: Some(("acpx", "https://github.com/openclaw/acpx")),
-        registry: "",
         place: "In ~/.acpx/config.json:",
         note: "acpx 0.19 and later read them.",
-        path_note: "",
-        language: "json",
         is_on_pages: false,
-        files: Some(Files {
-            linux: "~/.acpx/config.json",
-            macos: "~/.acpx/config.json",
-            windows: r"%USERPROFILE%\.acpx\config.json",
-        }),
-        instead: &[],
+        files: Some(Files::new("~/.acpx/config.json", r"%USERPROFILE%\.acpx\config.json")),
         settings: |launch| Some(acpx(launch)),
+        ..PLAIN
     },
     EditorClient {
         id: "cli",
         title: "Shell",
         about: "the command line",
-        home: None,
-        registry: "",
         place: "The agent then speaks ACP on its standard input and output:",
-        note: "",
-        path_note: "",
         language: if cfg!(windows) { "powershell" } else { "sh" },
-        is_on_pages: true,
-        files: None,
-        instead: &[],
         settings: command_line,
+        ..PLAIN
     },
 ];
 
