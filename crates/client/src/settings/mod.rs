@@ -8,17 +8,15 @@
 
 mod client;
 mod edit;
-pub mod elisp;
-pub mod lua;
-pub mod powershell;
-pub mod shell;
+mod languages;
 
 use acp_registry_plan::manifest::{Distribution, NpmSpec, Package, PypiSpec, extension};
-use acp_registry_plan::text::{is_hidden, shown};
+use acp_registry_plan::text::shown;
 use serde_json::{Map, Value, json};
 
 pub use client::{CLIENTS, EditorClient, TooLong, Unwritable, find, zed_registry};
 pub use edit::{SettingsAction, SettingsEdit, SettingsEditError};
+pub use languages::{elisp, lua, powershell, shell};
 
 /// The longest display name that settings have, in Unicode scalar values.
 const NAME_LIMIT: usize = 80;
@@ -28,21 +26,6 @@ pub const SETTINGS_LIMIT: usize = 16 << 10;
 
 /// The program that starts any agent of a registry.
 pub const PROGRAM: &str = "acp-registry";
-
-/// A string literal in double quotes, as Emacs Lisp and Lua have it. They differ in how hidden characters are written.
-fn write_literal(text: &str, write_hidden: impl Fn(char) -> String) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            '\n' => out.push_str("\\n"),
-            c if is_hidden(c) => out.push_str(&write_hidden(c)),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
-}
 
 /// An agent, and its program with arguments and variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
