@@ -46,7 +46,7 @@ pub use copies::Copies;
 pub use load::{Error, Loaded, closures_in_checkout};
 pub use phrases::{Class, Meaning, PHRASES, is_open_source};
 pub use place::{IndexLocation, IndexReader, LoadOptions, WrongPlace};
-pub use revocations::{KnownRevocations, RevocationMemory, RevocationPlace};
+pub use revocations::{KnownRevocations, RevocationMemory};
 pub use search::{
     BY, FACETS, Facts, Found, Hit, MARKS, Match, Query, Reading, SPELLINGS, SUMMARY, programs, without_addresses,
 };

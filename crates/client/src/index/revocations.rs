@@ -21,10 +21,6 @@ const STEM: usize = 32;
 #[derive(Debug, Clone)]
 pub struct RevocationMemory(PathBuf);
 
-/// Where a registry publishes its list: an address without secrets, or a path. Indexes beside each other share it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RevocationPlace(String);
-
 /// The recalled versions of a registry.
 #[derive(Debug, Clone, Default)]
 pub struct KnownRevocations {
@@ -34,23 +30,12 @@ pub struct KnownRevocations {
     pub warning: Option<String>,
 }
 
-impl RevocationPlace {
-    /// The place of the list beside an index.
+impl IndexLocation {
+    /// Where the registry of an index publishes its list: an address without secrets, or a path, as receipts keep it. Indexes
+    /// beside each other share it.
     #[must_use]
-    pub fn beside(place: &IndexLocation) -> Option<Self> {
-        place.beside(REVOKED).map(Self)
-    }
-
-    /// The place that a receipt has kept.
-    #[must_use]
-    pub fn kept(text: &str) -> Self {
-        Self(text.to_owned())
-    }
-
-    /// As receipts keep it.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
+    pub fn revocations(&self) -> Option<String> {
+        self.beside(REVOKED)
     }
 }
 
@@ -61,12 +46,12 @@ impl RevocationMemory {
         Self(directory.to_owned())
     }
 
-    fn file(&self, place: &RevocationPlace) -> PathBuf {
-        self.0.join(format!("{}.json", Sha256::of(place.as_str()).first(STEM)))
+    fn file(&self, place: &str) -> PathBuf {
+        self.0.join(format!("{}.json", Sha256::of(place).first(STEM)))
     }
 
     /// The bytes that are remembered; `None` if there are none.
-    fn read(&self, place: &RevocationPlace) -> Result<Option<Vec<u8>>, String> {
+    fn read(&self, place: &str) -> Result<Option<Vec<u8>>, String> {
         let file = self.file(place);
         if file.symlink_metadata().is_err() {
             return Ok(None);
@@ -76,9 +61,9 @@ impl RevocationMemory {
         read_bounded(&file, &root, REVOKED_LIMIT).map(Some).map_err(|error| format!("{} {error}", file.display()))
     }
 
-    /// What is remembered of a registry. Nothing is sent.
+    /// What is remembered of a registry, by the place of its list. Nothing is sent.
     #[must_use]
-    pub fn recall(&self, place: &RevocationPlace) -> KnownRevocations {
+    pub fn recall(&self, place: &str) -> KnownRevocations {
         let read = self.read(place).and_then(|bytes| {
             let parse = |bytes: Vec<u8>| {
                 Revocations::parse(&bytes).map_err(|error| format!("{} {error}", self.file(place).display()))
@@ -97,7 +82,7 @@ impl RevocationMemory {
     }
 
     /// Remembers this text, or nothing.
-    fn remember(&self, place: &RevocationPlace, text: Option<&str>) -> Result<(), PathError> {
+    fn remember(&self, place: &str, text: Option<&str>) -> Result<(), PathError> {
         let file = self.file(place);
         match text {
             None if file.symlink_metadata().is_err() => Ok(()),
@@ -119,7 +104,7 @@ impl IndexReader<'_> {
     /// [`Error::Trust`].
     pub async fn learn_revocations(&self, memory: &RevocationMemory) -> Result<KnownRevocations, Error> {
         let Self { place, options, .. } = self;
-        let Some(own) = RevocationPlace::beside(place) else { return Ok(KnownRevocations::default()) };
+        let Some(own) = place.revocations() else { return Ok(KnownRevocations::default()) };
         let proof = self.learn_proof(Need::Copies).await?;
         let signed = proof.as_ref().map(|proof| proof.statement.digests.get(REVOKED).copied());
         let published = match signed.map(Ok).or_else(|| self.read_discovery()) {
@@ -155,7 +140,7 @@ impl IndexReader<'_> {
                             Beside::Unknown(_, Some(ref why)) if !is_odd.get() => {
                                 TrustError::Unavailable { place: place.to_string(), why: why.clone() }
                             }
-                            _ => proof.refuse(own.0.clone()),
+                            _ => proof.refuse(own.clone()),
                         })?)
                     }
                 }

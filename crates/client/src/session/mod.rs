@@ -41,9 +41,7 @@ use futures_util::FutureExt as _;
 use tokio::process::{Child, ChildStdin, ChildStdout};
 
 use crate::index::minisign::PublicKey;
-use crate::index::{
-    self, Copies, EntryError, Facts, Index, IndexLocation, IndexReader, Loaded, Missing, RevocationPlace, Trust,
-};
+use crate::index::{self, Copies, EntryError, Facts, Index, IndexLocation, IndexReader, Loaded, Missing, Trust};
 use crate::install::{Installer, Kind, NpmConnection, PackageCache, Start, host_environment, path_environment};
 use crate::provenance;
 use crate::resolve::{self, Host};
@@ -79,7 +77,7 @@ impl Session {
         let mut store = Store::at(&options.root)?;
         store.patience = options.patience;
         store.trusts_others = options.trusts_others;
-        store.revocations = RevocationPlace::beside(&options.index).map(|place| place.as_str().to_owned());
+        store.revocations = options.index.revocations();
         Ok(Self {
             store,
             options,

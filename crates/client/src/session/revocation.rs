@@ -8,9 +8,7 @@ use acp_registry_plan::revocations::{Revocation, RevocationLevel};
 use futures_util::FutureExt as _;
 
 use super::{Error, Session};
-use crate::index::{
-    self, IndexLocation, IndexReader, KnownRevocations, LoadOptions, RevocationMemory, RevocationPlace,
-};
+use crate::index::{self, IndexLocation, IndexReader, KnownRevocations, LoadOptions, RevocationMemory};
 use crate::store::Version;
 
 /// What was learnt of registries, by the place of their lists.
@@ -25,9 +23,9 @@ impl Session {
     pub async fn learn_revocations(&self) -> Result<Option<String>, index::Error> {
         let recalled = self.reader().learn_revocations(&self.revocation_memory()).await?;
         let warning = recalled.warning.clone();
-        if let Some(place) = RevocationPlace::beside(&self.options.index) {
+        if let Some(place) = self.options.index.revocations() {
             let mut known = self.revocations.lock().unwrap_or_else(PoisonError::into_inner);
-            known.insert(place.as_str().to_owned(), recalled);
+            known.insert(place, recalled);
         }
         Ok(warning)
     }
@@ -37,12 +35,12 @@ impl Session {
     }
 
     /// Looks into what this machine knows of a registry. Nothing is sent.
-    fn look<T>(&self, place: &RevocationPlace, look: impl FnOnce(&KnownRevocations) -> T) -> T {
+    fn look<T>(&self, place: &str, look: impl FnOnce(&KnownRevocations) -> T) -> T {
         let mut known = self.revocations.lock().unwrap_or_else(PoisonError::into_inner);
-        let recalled = known.entry(place.as_str().to_owned()).or_insert_with(|| {
+        let recalled = known.entry(place.to_owned()).or_insert_with(|| {
             let memory = self.revocation_memory();
             let index = &self.options.index;
-            if !matches!(index, IndexLocation::Path(_)) || RevocationPlace::beside(index).as_ref() != Some(place) {
+            if !matches!(index, IndexLocation::Path(_)) || index.revocations().as_deref() != Some(place) {
                 return memory.recall(place);
             }
             // A directory is read anew. Without a request, the future is ready at its first poll.
@@ -55,7 +53,7 @@ impl Session {
     /// The recall of a version by the registry of the index, as far as this machine knows.
     #[must_use]
     pub fn find_revocation(&self, id: &str, version: &str) -> Option<Revocation> {
-        let place = RevocationPlace::beside(&self.options.index)?;
+        let place = self.options.index.revocations()?;
         self.look(&place, |recalled| recalled.revocations.find(id, version).cloned())
     }
 
@@ -63,19 +61,20 @@ impl Session {
     #[must_use]
     pub fn find_installed_revocation(&self, version: &Version) -> Option<Revocation> {
         let receipt = &version.receipt;
-        let own = receipt.revocations.as_deref().map(RevocationPlace::kept);
-        let of_own = own.and_then(|own| {
-            self.look(&own, |recalled| recalled.revocations.find(&receipt.id, &receipt.version).cloned())
-        });
-        of_own.into_iter().chain(self.find_revocation(&receipt.id, &receipt.version)).max_by_key(|found| found.level)
+        let find = |known: &KnownRevocations| known.revocations.find(&receipt.id, &receipt.version).cloned();
+        let found = self.revocation_places(version).filter_map(|place| self.look(&place, find));
+        found.max_by_key(|found| found.level)
     }
 
     /// Why it is not known which versions the registries of the index and of a version have recalled.
     #[must_use]
     pub fn revocation_problem(&self, version: &Version) -> Option<String> {
-        let own = version.receipt.revocations.as_deref().map(RevocationPlace::kept);
-        let mut places = own.into_iter().chain(RevocationPlace::beside(&self.options.index));
-        places.find_map(|place| self.look(&place, |recalled| recalled.warning.clone()))
+        self.revocation_places(version).find_map(|place| self.look(&place, |recalled| recalled.warning.clone()))
+    }
+
+    /// Where the registries of a version and of the index publish what they recall.
+    fn revocation_places(&self, version: &Version) -> impl Iterator<Item = String> {
+        version.receipt.revocations.clone().into_iter().chain(self.options.index.revocations())
     }
 
     /// Whether a revoked version is installed and started all the same.
