@@ -1,13 +1,17 @@
-//! Small files that a registry may publish beside its index.
+//! Small files that a registry may publish beside its index, and the signed statement, which tells about the others.
 
 use std::io::ErrorKind;
 use std::time::Duration;
 
 use super::copies::{Copy, describe_copy};
 use super::place::{IndexLocation, IndexReader};
+use super::trust::{StatementProof, TrustError, judge};
 use acp_registry_host::fs::read_bounded;
-use acp_registry_http::{Problem, Validators, shown};
+use acp_registry_http::{Client, Problem, Validators, shown};
 use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::statement::{
+    STATEMENT, STATEMENT_LIMIT, STATEMENT_SIGNATURE, STATEMENT_SIGNATURE_LIMIT, Statement,
+};
 
 /// What a registry publishes in a file beside its index.
 #[derive(Debug)]
@@ -21,8 +25,8 @@ pub(super) enum Beside<T> {
 }
 
 impl IndexReader<'_> {
-    /// Reads a file of this name and at most this size beside an index, from its host or from a copy of an earlier run, which a
-    /// fresh one is not with `refresh`. An answer that `parse` refuses takes no copy's place.
+    /// Reads a file of this name and at most this size beside an index, from its host or from a copy of an earlier run. With
+    /// `refresh`, the host is asked even if the copy is fresh. An answer that `parse` refuses takes no copy's place.
     pub(super) async fn load_beside<T>(
         &self,
         (name, limit): (&str, u64),
@@ -110,5 +114,138 @@ impl IndexReader<'_> {
             }
             Err(error) => unknown(&error.to_string()),
         }
+    }
+}
+
+/// Why a statement is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// Copies are used: fresh ones serve.
+    Copies,
+    /// The host is asked anyway, and so it is for a newer statement.
+    Newest,
+    /// What was just read says that the registry signs.
+    Announced,
+}
+
+impl IndexReader<'_> {
+    /// Learns what the registry of an index has signed. `None` where it signs nothing, and never has, as far as this machine
+    /// knows. Nothing is asked of hosts of registries that do not say that they sign.
+    ///
+    /// # Errors
+    /// [`TrustError`].
+    pub(super) async fn learn_proof(&self, need: Need) -> Result<Option<StatementProof>, TrustError> {
+        let Self { place, options, .. } = self;
+        let Some(trust) = &options.trust else { return Ok(None) };
+        // A query is for the address of the index only.
+        let asks = trust.signer.is_some() || !matches!(place, IndexLocation::Url(url) if url.query().is_some());
+        let Some(own) = place.beside(STATEMENT).filter(|_| asks) else { return Ok(None) };
+        let index = place.to_string();
+        let memory = trust.read(&own).map_err(|why| TrustError::Memory { place: index.clone(), why })?;
+        let reason = match (&trust.signer, &memory) {
+            (Some(signer), _) => format!("it must be signed by {signer}"),
+            (None, Some(memory)) => format!("{} has signed it before", memory.keys.join(" or ")),
+            (None, None) => "it says that it is signed".to_owned(),
+        };
+        let is_bound = trust.signer.is_some() || memory.is_some() || need == Need::Announced;
+        if !is_bound && matches!(place, IndexLocation::Url(_)) {
+            return Ok(None);
+        }
+        let unsigned = |missing| {
+            let error = TrustError::Unsigned { place: index.clone(), missing, reason: reason.clone() };
+            if is_bound { Err(error) } else { Ok(None) }
+        };
+        let keep = |text: &[u8]| Ok(text.to_vec());
+        let load = async |name, limit, refresh| {
+            let refresh = refresh || need == Need::Newest || options.refresh;
+            match self.load_beside((name, limit), refresh, keep).await {
+                Beside::Known(bytes) => Ok(Some(bytes)),
+                Beside::Unknown(Some(bytes), warning) => {
+                    tracing::debug!("{}", warning.unwrap_or_default());
+                    Ok(Some(bytes))
+                }
+                Beside::Unknown(None, Some(why)) if is_bound => {
+                    Err(TrustError::Unavailable { place: index.clone(), why })
+                }
+                Beside::Nothing | Beside::Unknown(None, _) => Ok(None),
+            }
+        };
+        let mut refresh = false;
+        loop {
+            let Some(text) = load(STATEMENT, STATEMENT_LIMIT, refresh).await? else { return unsigned(STATEMENT) };
+            // A file of another kind beside an index on this machine.
+            if !is_bound && Statement::parse(&text).is_err() {
+                return unsigned(STATEMENT);
+            }
+            let signature = load(STATEMENT_SIGNATURE, STATEMENT_SIGNATURE_LIMIT, refresh).await?;
+            let Some(signature) = signature else { return unsigned(STATEMENT_SIGNATURE) };
+            let signature = String::from_utf8_lossy(&signature);
+            let judged = judge(&index, (&text, &signature), trust.signer, memory.as_ref(), options.is_offline);
+            match judged {
+                Ok((mut proof, new)) => {
+                    let starts_anew = memory.as_ref().is_some_and(|memory| memory.sequence > new.sequence);
+                    if memory.as_ref() != Some(&new)
+                        && let Err(error) = trust.remember(&own, &new, starts_anew)
+                    {
+                        proof.warning = Some(format!("who signs {index} is not remembered: {error}"));
+                    }
+                    return Ok(Some(proof));
+                }
+                // One of the two, or both, may be the copies of an earlier publication, kept by a run beside this one.
+                Err(TrustError::Signature { .. } | TrustError::Older { .. }) if !refresh && !options.is_offline => {
+                    refresh = true;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl StatementProof {
+    /// Reads a file beside an index from the snapshot, while the file itself is replaced.
+    pub(super) async fn load_from_snapshot(
+        &self,
+        client: Option<&Client>,
+        index: &IndexLocation,
+        (file, limit): (&str, u64),
+    ) -> Option<Vec<u8>> {
+        let kept = format!("{}/{file}", self.statement.snapshot.as_ref()?);
+        self.load_kept(client, index, &kept, (file, limit)).await
+    }
+
+    /// Like [`StatementProof::load_from_snapshot`], for a file that snapshots share.
+    pub(super) async fn load_from_contents(
+        &self,
+        client: Option<&Client>,
+        index: &IndexLocation,
+        (file, limit): (&str, u64),
+    ) -> Option<Vec<u8>> {
+        let digest = self.statement.digests.get(file)?.to_string();
+        let kept = format!("content/{}/{digest}", &digest[..2]);
+        self.load_kept(client, index, &kept, (file, limit)).await
+    }
+
+    /// Reads a file of this name by its path beside the tree.
+    async fn load_kept(
+        &self,
+        client: Option<&Client>,
+        index: &IndexLocation,
+        kept: &str,
+        (file, limit): (&str, u64),
+    ) -> Option<Vec<u8>> {
+        let body = match index {
+            IndexLocation::Url(url) => {
+                let kept = url.join(&format!("../{kept}")).ok()?;
+                client?.revalidate(&kept, limit, None).await.ok()?.body?
+            }
+            IndexLocation::Path(path) => {
+                let path = path.canonicalize().ok()?;
+                let tree = if path.is_dir() { &path } else { path.parent()? };
+                let root = tree.parent()?;
+                read_bounded(&root.join(kept), root, limit).ok()?
+            }
+            IndexLocation::Unusable(_) => return None,
+        };
+        self.has(file, Sha256::of(&body)).then_some(body)
     }
 }

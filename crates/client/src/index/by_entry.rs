@@ -8,10 +8,10 @@ use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use serde::de::IgnoredAny;
 use url::Url;
 
+use super::beside::Need;
 use super::copies::{Copies, Copy, UnreadCopy};
 use super::load::{Error, Loaded, staleness};
 use super::place::{IndexLocation, IndexReader};
-use super::proof::Need;
 use super::trust::{StatementProof, TrustError};
 use acp_registry_host::fs::read_bounded;
 use acp_registry_http::{Client, FetchError, shown};

@@ -5,7 +5,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use acp_registry_host::fs::{PathError, is_unfinished, make_private, open_bounded, write_atomic_from};
+use acp_registry_host::fs::{PathError, is_unfinished, make_private, open_bounded, read_bounded, write_atomic_from};
 use acp_registry_http::{Validators, shown};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::entries::ENTRY_LIMIT;
@@ -214,12 +214,7 @@ impl Copies {
     pub(super) fn part(&self, digest: Sha256) -> Option<Vec<u8>> {
         let path = self.file(digest, PART);
         let directory = self.directory().canonicalize().ok()?;
-        let (file, _) = open_bounded(&path, &directory, ENTRY_LIMIT).ok()?;
-        let mut bytes = Vec::new();
-        file.take(ENTRY_LIMIT).read_to_end(&mut bytes).ok()?;
-        if Sha256::of(&bytes) != digest {
-            return None;
-        }
+        let bytes = read_bounded(&path, &directory, ENTRY_LIMIT).ok().filter(|bytes| Sha256::of(bytes) == digest)?;
         if age(&path).is_none_or(|age| age > TOUCHED) {
             // If this fails, the part is fetched again once it was removed.
             let _ = File::options().write(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));

@@ -8,9 +8,9 @@ use std::time::{Duration, SystemTime};
 
 use url::Url;
 
+use super::beside::Need;
 use super::copies::{Copy, describe_copy};
 use super::place::{IndexLocation, IndexReader, WrongPlace};
-use super::proof::Need;
 use super::trust::{StatementProof, TrustError};
 use crate::registry::{ClosureProblem, LoadError, Registry};
 use acp_registry_archive::{self as archive, Lookalike};

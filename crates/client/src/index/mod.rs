@@ -33,7 +33,6 @@ mod load;
 pub mod minisign;
 mod phrases;
 mod place;
-mod proof;
 mod revocations;
 mod search;
 mod trust;

@@ -4,10 +4,9 @@ use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::beside::Beside;
+use super::beside::{Beside, Need};
 use super::load::Error;
 use super::place::{IndexLocation, IndexReader};
-use super::proof::Need;
 use super::trust::{StatementProof, TrustError};
 use acp_registry_host::fs::{PathError, make_private, read_bounded, write_durable};
 use acp_registry_plan::digest::Sha256;

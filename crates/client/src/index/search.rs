@@ -389,11 +389,7 @@ impl Fields<'_> {
         if self.texts[..2].iter().any(|text| text == word) {
             return 100;
         }
-        let weights = self.texts.iter().zip(WEIGHTS).map(|(text, (start, middle))| match place(text, word, is_whole) {
-            Some(MatchedField::Start) => start,
-            Some(MatchedField::Middle) => middle,
-            None => 0,
-        });
+        let weights = self.texts.iter().zip(WEIGHTS).map(|(text, weights)| weigh(text, word, is_whole, weights));
         let first = if !is_whole && self.name().starts_with(word) { 40 } else { 0 };
         weights.max().unwrap_or_default().max(first)
     }
@@ -444,22 +440,16 @@ fn similar(word: &str, vocabulary: &BTreeSet<String>) -> Vec<String> {
     nearest.1
 }
 
-/// Where a word was found.
-enum MatchedField {
-    /// At the start of a word.
-    Start,
-    /// Within one.
-    Middle,
-}
-
-/// With `is_whole`, only a whole word is found.
-fn place(text: &str, word: &str, is_whole: bool) -> Option<MatchedField> {
+/// What a word counts in a text: at the start of a word, or within one. With `is_whole`, only a whole word is found.
+fn weigh(text: &str, word: &str, is_whole: bool, (start, middle): (u32, u32)) -> u32 {
     let is_start = |at: usize| !text[..at].ends_with(char::is_alphanumeric);
     let is_end = |at: usize| !text[at..].starts_with(char::is_alphanumeric);
     let found = text.match_indices(word).map(|(at, _)| at);
     let mut found = found.filter(|at| !is_whole || (is_start(*at) && is_end(at + word.len()))).peekable();
-    found.peek()?;
-    Some(if found.any(is_start) { MatchedField::Start } else { MatchedField::Middle })
+    if found.peek().is_none() {
+        return 0;
+    }
+    if found.any(is_start) { start } else { middle }
 }
 
 /// The name of the file beside the index.
