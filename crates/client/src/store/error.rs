@@ -266,28 +266,20 @@ impl From<Error> for Failure {
             Error::NotInstalled { .. } => Code::NotInstalled,
             Error::Path(_) | Error::Removal(_) | Error::Link(_) => Code::Failed,
         };
-        let (help, without_id) = (error.remedy(), error.without_id());
-        let versions_instead = match &error {
-            Error::Install { error: install::Error::NoVersion { newest, .. }, .. } => {
-                Some(newest.clone().into_iter().collect())
-            }
-            _ => None,
-        };
-        let cooldown = match &error {
-            Error::Install { error: install::Error::HeldBack(cause), .. } if code == Code::HeldByCooldown => {
-                Some((cause.until, cause.newest.clone()))
-            }
-            _ => None,
-        };
         let failure = match &error {
-            Error::NotInstalled { .. } => Self::usage(error),
-            _ if error.is_of_integrity() => Self::refused(error),
-            _ => Self::unable(error),
+            Error::NotInstalled { .. } => Self::usage(&error),
+            _ if error.is_of_integrity() => Self::refused(&error),
+            _ => Self::unable(&error),
         };
-        let failure = failure.code(code).help_if(help).without_id(without_id).versions_instead(versions_instead);
-        match cooldown {
-            Some((until, newest)) => failure.held_until(until).suggest(newest.as_deref()),
-            None => failure,
+        let failure = failure.code(code).help_if(error.remedy()).without_id(error.without_id());
+        match error {
+            Error::Install { error: install::Error::NoVersion { newest, .. }, .. } => {
+                failure.versions_instead(Some(newest.into_iter().collect()))
+            }
+            Error::Install { error: install::Error::HeldBack(cause), .. } if code == Code::HeldByCooldown => {
+                failure.held_until(cause.until).suggest(cause.newest.as_deref())
+            }
+            _ => failure,
         }
     }
 }

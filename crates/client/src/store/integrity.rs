@@ -136,7 +136,8 @@ impl Version {
         found.collect()
     }
 
-    fn file_path(&self, name: &str) -> PathBuf {
+    /// The path of a file that the receipt or the list of files names.
+    pub(super) fn file_path(&self, name: &str) -> PathBuf {
         name.split('/').fold(self.directory.clone(), |path, part| path.join(part))
     }
 

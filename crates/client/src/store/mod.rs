@@ -134,46 +134,22 @@ impl Store {
     }
 }
 
-/// How a program compares with what was installed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ProgramState {
-    /// Size and times are the same.
-    Untouched,
-    /// The times differ, as in a copy or a restored backup, but the bytes are the same.
-    Moved,
-    /// The bytes differ.
-    Changed,
-}
-
-impl Version {
-    /// Compares the program with what was installed. Its bytes are read only if its times differ from those of the
-    /// receipt.
-    ///
-    /// # Errors
-    /// [`Error::Damaged`] when the digests of the version cannot be read.
-    fn program_state(&self) -> Result<ProgramState, Error> {
-        if Stamp::of(&self.program()).is_ok_and(|stamp| stamp == self.receipt.program_stamp) {
-            return Ok(ProgramState::Untouched);
-        }
-        Ok(if self.has_its_program()? { ProgramState::Moved } else { ProgramState::Changed })
-    }
-}
-
 impl Store {
-    /// Refuses to start a version whose program is not what was installed, or could be changed by other people.
+    /// Refuses to start a version whose program is not what was installed, or could be changed by other people. The bytes of
+    /// the program are read only if its times differ from those of the receipt.
     ///
     /// # Errors
     /// [`Error::Foreign`], [`Error::OtherProgram`], or [`Error::Damaged`] when the digests cannot be read.
     pub fn vouch_for(&self, version: &Version) -> Result<(), Error> {
         self.refuse_foreign(Some(version))?;
-        match version.program_state()? {
-            ProgramState::Untouched => {}
-            ProgramState::Moved => self.note_times(version),
-            ProgramState::Changed => {
-                let (id, program) = (version.receipt.id.to_string(), version.program());
-                return Err(Error::OtherProgram { id, program });
-            }
+        if Stamp::of(&version.program()).is_ok_and(|stamp| stamp == version.receipt.program_stamp) {
+            return Ok(());
         }
+        // The times differ in a copy or a restored backup as well, but not the bytes.
+        if !version.has_its_program()? {
+            return Err(Error::OtherProgram { id: version.receipt.id.to_string(), program: version.program() });
+        }
+        self.note_times(version);
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use super::{Error, Stamp};
 use crate::install::{DigestSource, Interpreter, Kind, Placed, Proof, Remarks, Source};
 use crate::provenance::Provenance;
 use crate::resolve::{Host, Plan};
-use acp_registry_host::fs::{Replacement, write_durable};
+use acp_registry_host::fs::Replacement;
 use acp_registry_plan::json;
 use acp_registry_plan::manifest::{AgentId, Platform, env_name};
 use acp_registry_plan::text::quote;
@@ -110,18 +110,13 @@ impl Receipt {
         })
     }
 
-    /// Writes the receipt into the directory of its version, which makes this a version.
-    pub(super) fn write(&self, directory: &Path) -> Result<(), Error> {
-        Ok(write_durable(&directory.join(RECEIPT), self.text()?.as_bytes())?)
-    }
-
     /// Writes the receipt beside its path, where [`sync_below`](acp_registry_host::fs::sync_below) makes it durable with the
     /// other files of the version before it takes its place.
     pub(super) fn prepare(&self, directory: &Path) -> Result<Replacement, Error> {
         Ok(Replacement::unsynced(&directory.join(RECEIPT), self.text()?.as_bytes())?)
     }
 
-    fn text(&self) -> Result<String, Error> {
+    pub(super) fn text(&self) -> Result<String, Error> {
         // A receipt with a problem is refused when it is read.
         match self.problem() {
             Some(problem) => Err(Error::Unfit { id: self.id.to_string(), problem }),

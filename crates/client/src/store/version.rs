@@ -4,7 +4,7 @@ use std::fs;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use acp_registry_host::fs::{PathError, ReadError, read_bounded};
+use acp_registry_host::fs::{PathError, ReadError, read_bounded, write_durable};
 use acp_registry_host::lock;
 use acp_registry_host::process::{Environment, is_executable};
 use acp_registry_plan::documents;
@@ -60,7 +60,7 @@ impl Version {
 
     /// Writes the receipt, which makes this a version.
     pub(super) fn write_receipt(&self) -> Result<(), Error> {
-        self.receipt.write(&self.directory)
+        Ok(write_durable(&self.directory.join(RECEIPT), self.receipt.text()?.as_bytes())?)
     }
 
     /// The name of the directory.
@@ -72,7 +72,7 @@ impl Version {
     /// The agent's own file.
     #[must_use]
     pub fn program(&self) -> PathBuf {
-        self.receipt.program.split('/').fold(self.directory.clone(), |path, part| path.join(part))
+        self.file_path(&self.receipt.program)
     }
 
     /// Whether the program has its size and can be started: a quick check, not a proof.
