@@ -8,6 +8,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use url::Url;
 
+use super::cache::set_mode;
 use super::{DigestSource, Error, InstallJob, Installer, NotForPlatform, Placed, Progress, Proof, Remarks};
 use crate::provenance::Artifact;
 use acp_registry_archive::{self as archive, Limits, unpack};
@@ -154,11 +155,7 @@ fn unpack_program(
         return Err(Error::NoLoader { cmd: cmd.to_owned(), loader: loader.clone() });
     }
     // Many archives do not mark their program.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).map_err(PathError::at(&program))?;
-    }
+    set_mode(&program, 0o755).map_err(PathError::at(&program))?;
     Ok(program)
 }
 

@@ -181,13 +181,13 @@ pub(super) fn mode(metadata: &Metadata) -> u32 {
     }
 }
 
-/// Sets the permission bits of a directory.
-pub(super) fn set_mode(directory: &Path, mode: u32) -> std::io::Result<()> {
+/// Sets the permission bits of a file or directory.
+pub(super) fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
     #[cfg(unix)]
-    return fs::set_permissions(directory, std::os::unix::fs::PermissionsExt::from_mode(mode));
+    return fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode));
     #[cfg(not(unix))]
     {
-        let _ = (directory, mode);
+        let _ = (path, mode);
         Ok(())
     }
 }

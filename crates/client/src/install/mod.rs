@@ -69,7 +69,7 @@ use acp_registry_host::fs::PathError;
 use acp_registry_host::process::Environment;
 use acp_registry_http::Client;
 use acp_registry_plan::digest::Sha256;
-use acp_registry_plan::manifest::{NpmSpec, Package, Platform, PypiSpec};
+use acp_registry_plan::manifest::{NpmSpec, Platform, PypiSpec};
 pub use acp_registry_plan::resolve::{Expected, Kind, NotForPlatform, Source};
 use acp_registry_sources::Registries;
 use acp_registry_sources::github::Github;
@@ -236,24 +236,6 @@ impl Installer {
             requires_digest: false,
             inquiry: None,
         }
-    }
-
-    /// Whether a source is installed into a directory from the packages that are kept, without a network.
-    pub(crate) fn has_at_hand(&self, source: &Source, expected: &Expected, directory: &Path) -> bool {
-        matches!(source, Source::Npx(package) if npm::is_at_hand(self, package, expected, directory))
-    }
-
-    /// Refuses an npm package that npm is needed for in a directory, although its packages are known, where there is none.
-    ///
-    /// # Errors
-    /// [`Error::MissingRuntime`], or [`Error::Offline`] where nothing may be fetched.
-    pub(crate) async fn refuse_npm(
-        &self,
-        package: &Package,
-        expected: &Expected,
-        directory: &Path,
-    ) -> Result<(), Error> {
-        npm::refuse_npm(self, package, expected, directory).await
     }
 
     /// Puts what a manifest names below `directory`, which must be absolute, empty, and the caller's alone. Temporary

@@ -98,16 +98,11 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     };
     let (mut are_scripts_done, mut are_ignored) = (false, None);
     let mut to_keep = None;
-    let stderr = match made {
-        Ok(Scripts::None) => String::new(),
-        Ok(Scripts::Done) => {
-            are_scripts_done = true;
-            String::new()
-        }
-        Ok(Scripts::Ignored) => {
-            are_ignored = Some(true);
-            String::new()
-        }
+    let mut stderr = String::new();
+    match made {
+        Ok(Scripts::None) => {}
+        Ok(Scripts::Done) => are_scripts_done = true,
+        Ok(Scripts::Ignored) => are_ignored = Some(true),
         Ok(Scripts::ToRun(scripts)) => {
             to_keep = Some(scripts);
             are_ignored = Some(false);
@@ -116,7 +111,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
             }
             let npm = npm(Some(tree::SCRIPTS))?;
             let ran = run_scripts(work, prefix, approval.as_ref(), &npm).await;
-            ran.map_err(|error| refused(error, &name, package))?
+            stderr = ran.map_err(|error| refused(error, &name, package))?;
         }
         Err(Stop::Failed(error)) => return Err(error),
         Err(stop) => {
@@ -130,9 +125,10 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
                 (Err(_), Stop::Doubtful(error)) => return Err(error),
                 (npm, _) => npm?,
             };
-            install_by_npm(work, package, (&name, &version), (list, approval.as_ref()), prefix, &npm).await?
+            let by_npm = install_by_npm(work, package, (&name, &version), (list, approval.as_ref()), prefix, &npm);
+            stderr = by_npm.await?;
         }
-    };
+    }
     let no_command = |problem| Error::NoCommand { package: package.to_owned(), problem, suggestion: None };
     let own = package_json(&name, directory).map_err(no_command)?;
     let (command, commands) = choose(&name, &own, wanted.command.as_deref(), directory)
@@ -169,7 +165,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     }
     let scripts_not_run = match listed {
         Some(packages) if are_ignored == Some(true) => {
-            ScriptsNotRun::ignored(packages, installer.sets_for_npm(scripts::VARIABLE))
+            ScriptsNotRun::ignored(packages, installer.npm.iter().any(|(name, _)| name == scripts::VARIABLE))
         }
         _ => blocked,
     };
@@ -237,7 +233,7 @@ async fn install_by_npm(
             run_scripts(work, prefix, approval, npm).await.map_err(|error| refused(error, name, package))
         }
         Ok(ran) => Ok(ran.stderr),
-        Err(error) => Err(explain(error, package, (name, version), npm, directory).await),
+        Err(error) => Err(explain(error, package, (name, version), npm).await),
     }
 }
 
@@ -261,38 +257,6 @@ fn approval(expected: &Expected, own: (&str, &str)) -> Option<Approval> {
     Some(Approval::new(&list, own, expected.allow_scripts.as_ref()?))
 }
 
-/// Whether an npm package is installed from what is kept, without a network.
-pub(super) fn is_at_hand(installer: &Installer, package: &Package, expected: &Expected, directory: &Path) -> bool {
-    let Some((list, (name, version))) = expected.packages.as_deref().zip(exact(&package.package).ok()) else {
-        return false;
-    };
-    tree::is_at_hand(installer, list, approval(expected, (&name, &version)).as_ref(), directory)
-}
-
-/// Refuses to install a package whose list needs npm, where there is none.
-///
-/// # Errors
-/// [`Error::MissingRuntime`].
-pub(super) async fn refuse_npm(
-    installer: &Installer,
-    package: &Package,
-    expected: &Expected,
-    directory: &Path,
-) -> Result<(), Error> {
-    let (name, version) = exact(&package.package)?;
-    let list = expected.packages.as_deref().unwrap_or_default();
-    match tree::refuse_npm(installer, list, approval(expected, (&name, &version)).as_ref(), directory).await {
-        Ok(()) => Ok(()),
-        Err(stop) => {
-            let why = printable(&stop.to_string()).into_owned();
-            if installer.is_offline {
-                return Err(Error::Offline(why));
-            }
-            find(installer, "node", Some(&why)).and_then(|_| find(installer, "npm", Some(&why))).map(|_| ())
-        }
-    }
-}
-
 /// All packages that npm would install, with their digests.
 async fn list(
     work: &InstallJob<'_>,
@@ -306,7 +270,7 @@ async fn list(
     let made = work.installer.closure(&Source::Npx(wanted.clone()), None, None, work.temporary).await;
     let list = match made {
         Ok(made) => made.map(|made| made.packages).unwrap_or_default(),
-        Err(error) => return Err(explain(error, package, (name, version), npm, work.directory).await),
+        Err(error) => return Err(explain(error, package, (name, version), npm).await),
     };
     let unproven = |problem| Error::NoDigest { what: package.clone(), problem: Some(problem) };
     closure::check_npm(&list).map_err(unproven)?;
@@ -321,17 +285,11 @@ async fn prove(inquiry: &Inquiry, (name, version): (&str, &str), list: &str) -> 
 }
 
 /// What npm's failure means.
-async fn explain(
-    error: Error,
-    package: &str,
-    (name, version): (&str, &str),
-    npm: &Tool<'_>,
-    directory: &Path,
-) -> Error {
+async fn explain(error: Error, package: &str, (name, version): (&str, &str), npm: &Tool<'_>) -> Error {
     let absent = |failure| absent(failure, name.to_owned(), version.to_owned(), npm);
     match error {
         Error::Tool(failure) if failure.held_by_npm().is_some() => {
-            match explain_cooldown(&failure, (name, version), npm, directory).await {
+            match explain_cooldown(&failure, (name, version), npm).await {
                 Some(held) => Error::HeldBack(Box::new(held)),
                 None if failure.lacks_version(name, version) => absent(failure).await,
                 None => Error::Tool(failure),
@@ -401,8 +359,34 @@ impl Installer {
         ignores_scripts(self, &npm).await == Some(false)
     }
 
-    fn sets_for_npm(&self, name: &str) -> bool {
-        self.npm.iter().any(|(known, _)| known == name)
+    /// Whether a source is installed into a directory from the packages that are kept, without a network.
+    pub(crate) fn has_at_hand(&self, source: &Source, expected: &Expected, directory: &Path) -> bool {
+        let Source::Npx(package) = source else { return false };
+        let Some((list, (name, version))) = expected.packages.as_deref().zip(exact(&package.package).ok()) else {
+            return false;
+        };
+        tree::is_at_hand(self, list, approval(expected, (&name, &version)).as_ref(), directory)
+    }
+
+    /// Refuses an npm package that npm is needed for in a directory, although its packages are known, where there is none.
+    ///
+    /// # Errors
+    /// [`Error::MissingRuntime`], or [`Error::Offline`] where nothing may be fetched.
+    pub(crate) async fn refuse_npm(
+        &self,
+        package: &Package,
+        expected: &Expected,
+        directory: &Path,
+    ) -> Result<(), Error> {
+        let (name, version) = exact(&package.package)?;
+        let list = expected.packages.as_deref().unwrap_or_default();
+        let approval = approval(expected, (&name, &version));
+        let Err(stop) = tree::refuse_npm(self, list, approval.as_ref(), directory).await else { return Ok(()) };
+        let why = printable(&stop.to_string()).into_owned();
+        if self.is_offline {
+            return Err(Error::Offline(why));
+        }
+        find(self, "node", Some(&why)).and_then(|_| find(self, "npm", Some(&why))).map(|_| ())
     }
 }
 
@@ -604,12 +588,7 @@ fn command_file(name: &str, command: &str, commands: &Commands, directory: &Path
 }
 
 /// What npm's failure means if it refers to a cooldown, and the registry has the version.
-async fn explain_cooldown(
-    failure: &ToolFailure,
-    (name, version): (&str, &str),
-    npm: &Tool<'_>,
-    directory: &Path,
-) -> Option<HeldBack> {
+async fn explain_cooldown(failure: &ToolFailure, (name, version): (&str, &str), npm: &Tool<'_>) -> Option<HeldBack> {
     let held = failure.held_by_npm()?;
     let held_name = held.rfind('@').filter(|at| *at > 0).map_or(held, |at| &held[..at]);
     let matching = match npm.run(["view", "--json", "--no-update-notifier", "--", held, "version"]).await {
@@ -632,14 +611,14 @@ async fn explain_cooldown(
         setting: setting.text,
         is_of_manifest: false,
         until,
-        newest: newest_of_npm(name, version, npm, directory).await,
+        newest: newest_of_npm(name, version, npm).await,
         stderr: failure.stderr.clone(),
     })
 }
 
 /// The newest version of a package that npm would install with its dependencies.
-async fn newest_of_npm(name: &str, version: &str, npm: &Tool<'_>, directory: &Path) -> Option<String> {
-    let place = directory.join("newest");
+async fn newest_of_npm(name: &str, version: &str, npm: &Tool<'_>) -> Option<String> {
+    let place = npm.work.directory.join("newest");
     let path = place.to_str()?;
     let resolve = async |wanted: &str| {
         let _ = std::fs::remove_dir_all(&place);

@@ -181,7 +181,28 @@ impl PackageStore<'_> {
         if !is_stale && let Some(package) = self.find_package(digest) {
             return Ok(package);
         }
-        self.fetch_locked(digest, url, client, limits, lock).await
+        let file = tempfile::tempfile_in(self.directory).map_err(PathError::at(self.directory))?;
+        let mut sink = Verifying { file: &file, context: Context::new(&SHA512) };
+        client.download_from_source(url, limits.compressed, &mut sink).await.map_err(|error| match error.problem {
+            Problem::Disk { message, is_full } => {
+                let kind = if is_full { io::ErrorKind::StorageFull } else { io::ErrorKind::FileTooLarge };
+                PathError::at(self.directory)(io::Error::new(kind, message)).into()
+            }
+            _ => Stop::from(error),
+        })?;
+        if sink.context.finish().as_ref() != digest {
+            // npm says which package has other bytes.
+            return Err(Stop::Doubtful(Error::OtherBytes(acp_registry_http::shown(url))));
+        }
+        let limits = *limits;
+        // The work goes on when this future is dropped, and keeps the lock.
+        let work = move || {
+            let _lock = lock;
+            // A part of a package has no use, and may be what fills the disk.
+            unpack(file, &limits, &place).inspect_err(|_| drop(remove(&place.with_extension("new"))))
+        };
+        let unpacked = spawn_blocking(work).await;
+        unpacked.unwrap_or_else(|error| Err(archive::Error::Read(io::Error::other(error)).into()))
     }
 
     /// Keeps what install scripts have changed in a tree, by a digest of all that they depend on, unless another process does.
@@ -210,38 +231,6 @@ impl PackageStore<'_> {
         }
         fs::create_dir_all(new.join(FILES)).map_err(PathError::at(&new))?;
         finish(&list, &new, &place)
-    }
-
-    async fn fetch_locked(
-        &self,
-        digest: &Digest,
-        url: &Url,
-        client: &Client,
-        limits: &Limits,
-        lock: RemovedLock,
-    ) -> Result<StoredPackage, Stop> {
-        let file = tempfile::tempfile_in(self.directory).map_err(PathError::at(self.directory))?;
-        let mut sink = Verifying { file: &file, context: Context::new(&SHA512) };
-        client.download_from_source(url, limits.compressed, &mut sink).await.map_err(|error| match error.problem {
-            Problem::Disk { message, is_full } => {
-                let kind = if is_full { io::ErrorKind::StorageFull } else { io::ErrorKind::FileTooLarge };
-                PathError::at(self.directory)(io::Error::new(kind, message)).into()
-            }
-            _ => Stop::from(error),
-        })?;
-        if sink.context.finish().as_ref() != digest {
-            // npm says which package has other bytes.
-            return Err(Stop::Doubtful(Error::OtherBytes(acp_registry_http::shown(url))));
-        }
-        let (place, limits) = (self.place(digest), *limits);
-        // The work goes on when this future is dropped, and keeps the lock.
-        let work = move || {
-            let _lock = lock;
-            // A part of a package has no use, and may be what fills the disk.
-            unpack(file, &limits, &place).inspect_err(|_| drop(remove(&place.with_extension("new"))))
-        };
-        let unpacked = spawn_blocking(work).await;
-        unpacked.unwrap_or_else(|error| Err(archive::Error::Read(io::Error::other(error)).into()))
     }
 }
 

@@ -27,7 +27,7 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// A package manager, which works in the directory of an installation.
 pub(super) struct Tool<'a> {
-    work: &'a InstallJob<'a>,
+    pub(super) work: &'a InstallJob<'a>,
     /// Its name, for messages.
     name: &'static str,
     /// Where it is.

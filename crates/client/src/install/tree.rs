@@ -632,16 +632,8 @@ fn make_executable(path: &Path) -> Result<(), PathError> {
     let at = || PathError::at(path);
     let file = open_file(path).map_err(at())?;
     // The directory, which was made for this tree, has all that the person's umask allows.
-    #[cfg(unix)]
-    let is_executable = {
-        use std::os::unix::fs::PermissionsExt as _;
-
-        let mode = |file: &fs::Metadata| file.permissions().mode() & 0o777;
-        let directory = path.parent().unwrap_or(path).metadata().map_err(at())?;
-        mode(&file.metadata().map_err(at())?) == mode(&directory)
-    };
-    #[cfg(not(unix))]
-    let is_executable = true;
+    let directory = path.parent().unwrap_or(path).metadata().map_err(at())?;
+    let is_executable = mode(&file.metadata().map_err(at())?) & 0o777 == mode(&directory) & 0o777;
     let has_return = matches!(Program::examine(&file), Program::Script { has_return: true, .. });
     if is_executable && !has_return {
         return Ok(());

@@ -89,8 +89,8 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
                     Vec::new()
                 }
                 Err(error) => {
-                    let error = held(error, wanted, directory, &uv, installer).await;
-                    return Err(none(absent(error, package, directory, &uv, installer).await, &uv).await);
+                    let error = held(error, wanted, &uv).await;
+                    return Err(none(absent(error, package, &uv).await, &uv).await);
                 }
             }
         }
@@ -101,7 +101,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
             let listed = ["--require-hashes", "--requirements", "packages.txt"];
             let ran = install_into(&tools, python, &[build, &listed].concat(), &uv).await;
             if let Err(error) = ran {
-                return Err(refused(held(error, wanted, directory, &uv, installer).await, package));
+                return Err(refused(held(error, wanted, &uv).await, package));
             }
             commands(directory, &name)?
         }
@@ -247,7 +247,7 @@ pub(super) fn parse(package: &str) -> Result<PypiSpec, Error> {
 
 /// What uv's failure means where the index has no such package, or no such version of it: uv, run once more,
 /// says which version is the newest that it would install.
-async fn absent(error: Error, package: &str, directory: &Path, uv: &Tool<'_>, installer: &Installer) -> Error {
+async fn absent(error: Error, package: &str, uv: &Tool<'_>) -> Error {
     let (Error::Tool(failure), Ok(PypiSpec { name, pin: Pin::Exact(version), .. })) = (&error, parse(package)) else {
         return refused(error, package);
     };
@@ -257,18 +257,13 @@ async fn absent(error: Error, package: &str, directory: &Path, uv: &Tool<'_>, in
     if !failure.lacks_version(&name, &version) {
         return refused(error, package);
     }
-    let newest = newest(&name, &["--no-deps"], directory, uv, installer).await;
+    let newest = newest(&name, &["--no-deps"], uv).await;
     Error::NoVersion { name, version, newest, failure: failure.clone() }
 }
 
 /// The newest version of a package that uv would install now.
-pub(super) async fn newest(
-    name: &str,
-    more: &[&str],
-    directory: &Path,
-    uv: &Tool<'_>,
-    installer: &Installer,
-) -> Option<String> {
+async fn newest(name: &str, more: &[&str], uv: &Tool<'_>) -> Option<String> {
+    let InstallJob { installer, directory, .. } = *uv.work;
     write(&directory.join("wanted.txt"), name).ok()?;
     let flags = ["pip", "compile", "--quiet", "--no-header", "--no-annotate", "--no-progress"];
     let said = uv.run(flags.iter().chain(more).chain(build_flags(installer)).chain(&["wanted.txt"])).await.ok()?.stdout;
@@ -280,9 +275,9 @@ pub(super) async fn newest(
 }
 
 /// The failure of uv as that of a cooldown, if it is one.
-async fn held(error: Error, wanted: &Package, directory: &Path, uv: &Tool<'_>, installer: &Installer) -> Error {
+async fn held(error: Error, wanted: &Package, uv: &Tool<'_>) -> Error {
     let Error::Tool(failure) = &error else { return error };
-    let held = explain_cooldown(failure, wanted, uv, directory, installer).await;
+    let held = explain_cooldown(failure, wanted, uv).await;
     held.map_or(error, |held| Error::HeldBack(Box::new(held)))
 }
 
@@ -465,13 +460,8 @@ fn versions(list: &str) -> Vec<String> {
 }
 
 /// What uv's failure means if it would install the package without a cooldown.
-async fn explain_cooldown(
-    failure: &ToolFailure,
-    wanted: &Package,
-    uv: &Tool<'_>,
-    directory: &Path,
-    installer: &Installer,
-) -> Option<HeldBack> {
+async fn explain_cooldown(failure: &ToolFailure, wanted: &Package, uv: &Tool<'_>) -> Option<HeldBack> {
+    let InstallJob { installer, directory, .. } = *uv.work;
     if !failure.lacks_package() {
         return None;
     }
@@ -503,7 +493,7 @@ async fn explain_cooldown(
         setting: setting.text,
         is_of_manifest: setting.is_of_manifest,
         until: hint.published.zip(age).and_then(|(published, age)| later(published, age)),
-        newest: newest(&name, &[], directory, uv, installer).await,
+        newest: newest(&name, &[], uv).await,
         stderr: failure.stderr.clone(),
     })
 }
