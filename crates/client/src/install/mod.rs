@@ -52,7 +52,6 @@ mod node;
 mod npm;
 mod package_store;
 mod places;
-mod refusal;
 mod scripts;
 mod tool;
 mod tree;

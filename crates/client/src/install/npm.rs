@@ -22,7 +22,7 @@ use super::tool::{Tool, write};
 use super::tree::{self, Scripts};
 use super::{
     DigestSource, Error, Expected, InstallJob, Installer, Interpreter, Placed, Progress, Proof, Remarks, ScriptsNotRun,
-    Source, TooOld, ToolFailure, refusal, scripts,
+    Source, TooOld, ToolFailure, failure, scripts,
 };
 use crate::provenance::{Artifact, Inquiry, Provenance};
 use acp_registry_plan::closure;
@@ -312,7 +312,7 @@ async fn absent(failure: Box<ToolFailure>, name: String, version: String, npm: &
 /// What npm's failure means for the package.
 fn refused(error: Error, name: &str, package: &str) -> Error {
     match error {
-        Error::Tool(failure) => match refusal::node_shortfall(&failure.stderr, name) {
+        Error::Tool(failure) => match failure::node_shortfall(&failure.stderr, name) {
             Some(shortfall) => Error::RuntimeTooOld(Box::new(TooOld::new(package, shortfall, &failure.stderr))),
             None => Error::Tool(failure),
         },

@@ -20,7 +20,7 @@ use super::failure::unfolded;
 use super::tool::{Tool, write};
 use super::{
     DigestSource, Error, Expected, InstallJob, Installer, Placed, Progress, Proof, Remarks, Shortfall, Source, TooOld,
-    ToolFailure, refusal,
+    ToolFailure, failure,
 };
 use crate::provenance::{Inquiry, Provenance};
 
@@ -215,15 +215,15 @@ pub(super) fn build_flags(installer: &Installer) -> &'static [&'static str] {
 
 /// How Python falls short of what a package requires, if uv has refused it for that.
 fn shortfall(error: &Error) -> Option<Shortfall> {
-    if let Error::Tool(failure) = error { refusal::python_shortfall(&failure.stderr) } else { None }
+    if let Error::Tool(failure) = error { failure::python_shortfall(&failure.stderr) } else { None }
 }
 
 /// What uv's failure means for the package.
 pub(super) fn refused(error: Error, package: &str) -> Error {
     match shortfall(&error) {
         Some(shortfall) => Error::RuntimeTooOld(Box::new(TooOld::new(package, shortfall, error.stderr()))),
-        None if refusal::is_of_build(error.stderr()) => {
-            Error::NeedsBuild { package: package.to_owned(), built: refusal::needs_build(error.stderr()) }
+        None if failure::is_of_build(error.stderr()) => {
+            Error::NeedsBuild { package: package.to_owned(), built: failure::needs_build(error.stderr()) }
         }
         None => error,
     }
@@ -238,7 +238,7 @@ fn lacks_commands(error: &Error) -> bool {
 /// first failure is reported.
 fn refused_again(again: Error, first: Error, package: &str) -> Error {
     let has_python = again.stderr().lines().any(|line| line.trim_start().starts_with("Resolved "));
-    refused(if has_python || refusal::is_of_build(again.stderr()) { again } else { first }, package)
+    refused(if has_python || failure::is_of_build(again.stderr()) { again } else { first }, package)
 }
 
 pub(super) fn parse(package: &str) -> Result<PypiSpec, Error> {

@@ -1,4 +1,4 @@
-//! How a package manager has failed, found in its output.
+//! How a package manager has failed, or refuses to install because of a runtime, found in its output.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,6 +10,9 @@ use acp_registry_host::process::Exit;
 use acp_registry_http::remedy;
 use acp_registry_plan::text::quote;
 use acp_registry_sources::NamedRegistry;
+use serde_json::Value;
+
+use super::node::Shortfall;
 
 /// npm's codes for a registry that was not reached, or for an answer from something between.
 const CODES: [&str; 13] = [
@@ -362,6 +365,60 @@ fn is_server_error(code: &str) -> bool {
 /// The output of uv, which breaks long lines.
 pub(super) fn unfolded(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// npm failed because a package requires another Node.js: by `engine-strict`, or in an install script after npm had
+/// warned. `name` is the package that the manifest names.
+pub(super) fn node_shortfall(stderr: &str, name: &str) -> Option<Shortfall> {
+    let shortfall = |wanted: &str, found: &str| Shortfall {
+        runtime: "Node.js",
+        wanted: wanted.to_owned(),
+        found: found.trim_start_matches('v').to_owned(),
+        place: None,
+    };
+    if stderr.contains("npm error code EBADENGINE") {
+        let node = |key: &str| {
+            let json = stderr.lines().find_map(|line| line.trim().split_once(key))?.1;
+            let value: Value = serde_json::from_str(json.trim()).ok()?;
+            value.get("node")?.as_str().map(ToOwned::to_owned)
+        };
+        return Some(shortfall(&node("notsup Required:")?, &node("notsup Actual:")?));
+    }
+    // Only a script of the package can fail because of the version; a download cannot.
+    if !stderr.contains("npm error command ") {
+        return None;
+    }
+    let lines: Vec<&str> = stderr.lines().filter_map(|line| line.trim().strip_prefix("npm warn EBADENGINE")).collect();
+    let of_package = format!("package: '{name}@");
+    let at = lines.iter().position(|line| line.trim().starts_with(&of_package))?;
+    let node = |key: &str| {
+        let line = lines.get(at..)?.iter().map(|line| line.trim()).find(|line| line.starts_with(key))?;
+        line.split_once("node: '")?.1.split_once('\'').map(|(text, _)| text)
+    };
+    Some(shortfall(node("required:")?, node("current:")?))
+}
+
+/// uv found that a package requires a Python other than the one that it would use.
+pub(super) fn python_shortfall(stderr: &str) -> Option<Shortfall> {
+    let text = unfolded(stderr);
+    let (found, rest) = text.split_once("current Python version (")?.1.split_once(')')?;
+    let wanted = rest.strip_prefix(" does not satisfy Python")?.split([' ', ';']).next()?;
+    let is_range = |c: char| c.is_ascii_alphanumeric() || "<>=!~,.*".contains(c);
+    let is_plain = !wanted.is_empty() && wanted.chars().all(is_range) && wanted.starts_with(['<', '>', '=', '!', '~']);
+    let wanted = wanted.trim_end_matches([',', '.']);
+    is_plain.then(|| Shortfall { runtime: "Python", wanted: wanted.to_owned(), found: found.to_owned(), place: None })
+}
+
+/// Whether uv has found nothing but the source of a package, which it may not build.
+pub(super) fn is_of_build(stderr: &str) -> bool {
+    unfolded(stderr).contains("building from source is disabled")
+}
+
+/// The package that uv would have to build.
+pub(super) fn needs_build(stderr: &str) -> Option<String> {
+    let text = unfolded(stderr);
+    let (_, rest) = text.split_once("Wheels are required for `")?;
+    rest.split_once('`').map(|(name, _)| name.to_owned())
 }
 
 #[cfg(test)]

@@ -212,3 +212,63 @@ fn a_package_that_is_not_there_is_the_fault_of_the_manifest() {
     let closed = "No solution found when resolving x: a was not found in the package registry\nhint: 403 Forbidden";
     assert!(!failure("uv", closed).lacks_package());
 }
+
+const STRICT: &str = r#"npm error code EBADENGINE
+npm error engine Unsupported engine
+npm error engine Not compatible with your version of node/npm: p@12.2.0
+npm error notsup Not compatible with your version of node/npm: p@12.2.0
+npm error notsup Required: {"node":"^22.22.2 || >=26.0.0"}
+npm error notsup Actual:   {"node":"v20.20.2","npm":"11.19.1"}
+"#;
+
+const WARNING: &str = "npm warn EBADENGINE Unsupported engine {
+npm warn EBADENGINE   package: 'abbrev@5.0.0',
+npm warn EBADENGINE   required: { node: '^18' },
+npm warn EBADENGINE   current: { node: 'v20.20.2', npm: '11.19.1' }
+npm warn EBADENGINE }
+npm warn EBADENGINE Unsupported engine {
+npm warn EBADENGINE   package: '@s/p@12.2.0',
+npm warn EBADENGINE   required: { node: '>=22' },
+npm warn EBADENGINE   current: { node: 'v20.20.2', npm: '11.19.1' }
+npm warn EBADENGINE }
+";
+
+#[test]
+fn npm_says_which_node_a_package_wants() {
+    let told = |stderr: &str, name: &str| node_shortfall(stderr, name).map(|shortfall| shortfall.to_string());
+    assert_eq!(told(STRICT, "p").as_deref(), Some("needs Node.js ^22.22.2 || >=26.0.0, found 20.20.2"));
+    let script = format!("{WARNING}npm error code 1\nnpm error path /a\nnpm error command sh -c node install.js\n");
+    assert_eq!(told(&script, "@s/p").as_deref(), Some("needs Node.js >=22, found 20.20.2"));
+    // A download that fails has another reason, and another package is not the agent.
+    assert_eq!(told(&format!("{WARNING}npm error code ECONNRESET\n"), "@s/p"), None);
+    assert_eq!(told(&script, "p"), None);
+    for odd in ["", "npm error code EBADENGINE\n", "npm error code EBADENGINE\nnpm error notsup Required: {\n"] {
+        assert_eq!(told(odd, "p"), None, "{odd}");
+    }
+}
+
+#[test]
+fn uv_says_what_it_would_have_to_build() {
+    let refusal = "error: No solution found when resolving dependencies
+  cause: Because docopt==0.6.2 has no usable wheels and you require docopt==0.6.2, we can conclude that \
+                       your requirements are unsatisfiable.
+
+hint: Wheels are required for `docopt` because building from
+      source is disabled for all packages (i.e., with `--no-build`)";
+    assert!(is_of_build(refusal) && !is_of_build("error: no"));
+    assert_eq!(needs_build(refusal).as_deref(), Some("docopt"));
+    assert_eq!(needs_build("building from source is disabled"), None);
+}
+
+#[test]
+fn uv_says_which_python_a_package_wants() {
+    let told = |stderr: &str| python_shortfall(stderr).map(|shortfall| shortfall.to_string());
+    let refusal = "error: No solution found when resolving dependencies
+  cause: Because the current Python version (3.11.7) does not satisfy
+         Python>=3.12,<3.16 and p==0.10.48 depends on Python>=3.12,<3.16, we can conclude that p cannot be used.";
+    assert_eq!(told(refusal).as_deref(), Some("needs Python >=3.12,<3.16, found 3.11.7"));
+    for odd in ["", "the current Python version (3.11.7) is", "current Python version (3) does not satisfy Python--x "]
+    {
+        assert_eq!(told(odd), None, "{odd}");
+    }
+}
