@@ -13,7 +13,6 @@
 
 #[cfg(feature = "provenance")]
 mod crypto;
-mod repository;
 #[cfg(feature = "provenance")]
 mod verify;
 
@@ -31,8 +30,6 @@ use acp_registry_sources::{Attestations, Connection, RepositoryName, SourceError
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-pub use repository::is_same_repository;
-
 /// The variable that names a file with other trusted authorities and logs.
 pub const VARIABLE: &str = "ACP_REGISTRY_TRUSTED_ROOT";
 
@@ -41,10 +38,6 @@ const ROOT_LIMIT: u64 = 1 << 20;
 
 /// How many files of a Python package are asked about: one for each platform.
 pub const WHEELS: usize = 64;
-
-/// The longest text of a certificate that is taken, in bytes.
-#[cfg(feature = "provenance")]
-const LONGEST: usize = 1024;
 
 /// Who has built an artifact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -194,10 +187,7 @@ impl Publisher {
         self.issuer == other.issuer
             && is_same_repository(&self.repository, &other.repository)
             && self.repository_id == other.repository_id
-            && is_same_repository(
-                repository::repository_address(&self.workflow),
-                repository::repository_address(&other.workflow),
-            )
+            && is_same_repository(repository_address(&self.workflow), repository_address(&other.workflow))
     }
 }
 
@@ -462,10 +452,7 @@ impl Inquiry {
     ) -> Result<(Option<Provenance>, BTreeSet<Sha256>), Error> {
         let artifact = quote(&format!("{name}=={version}"));
         let Connection { client, sources, .. } = &self.connection;
-        let Some(index) = &sources.pypi else {
-            let problem = printable(&self.connection.notes().join("; ")).into_owned();
-            return Err(Error::NoRegistry { artifact, problem });
-        };
+        let Some(index) = &sources.pypi else { return Err(self.no_registry(artifact)) };
         let project = index.project(client, name).await;
         let project = project.map_err(|error| Error::Source { artifact: artifact.clone(), error })?;
         let wheels =
@@ -501,6 +488,10 @@ impl Inquiry {
         Err(Error::Missing { artifact, known })
     }
 
+    fn no_registry(&self, artifact: String) -> Error {
+        Error::NoRegistry { artifact, problem: printable(&self.connection.notes().join("; ")).into_owned() }
+    }
+
     fn may_lack(&self) -> bool {
         self.memory.accepts && !self.is_required
     }
@@ -509,10 +500,7 @@ impl Inquiry {
         let Connection { client, sources, .. } = &self.connection;
         let found = match artifact {
             Artifact::Npm { name, version, .. } => {
-                let Some(registry) = &sources.npm else {
-                    let problem = printable(&self.connection.notes().join("; ")).into_owned();
-                    return Err(Error::NoRegistry { artifact: artifact.shown(), problem });
-                };
+                let Some(registry) = &sources.npm else { return Err(self.no_registry(artifact.shown())) };
                 registry.attestations(client, name, version).await
             }
             Artifact::Wheel { name, version, wheel } => match &sources.pypi {
@@ -527,6 +515,29 @@ impl Inquiry {
         let found = found.map_err(|error| Error::Source { artifact: artifact.shown(), error })?;
         Ok(found.map(|found| Attestations::clone(&found)).unwrap_or_default())
     }
+}
+
+/// Whether two addresses lead to the same repository. Hosts of repositories ignore case.
+#[must_use]
+pub fn is_same_repository(a: &str, b: &str) -> bool {
+    canonical(a).is_some_and(|a| canonical(b) == Some(a))
+}
+
+/// Host and path, as all addresses of a repository have them; `None` for what is not an address of a host.
+fn canonical(address: &str) -> Option<String> {
+    let url = Url::parse(address.strip_prefix("git+").unwrap_or(address)).ok()?;
+    let path = url.path().trim_matches('/');
+    let path = path.strip_suffix(".git").unwrap_or(path).to_ascii_lowercase();
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    let is_plain = url.query().is_none() && url.fragment().is_none() && !path.is_empty();
+    is_plain.then_some(format!("{}{port}/{path}", url.host_str()?.to_ascii_lowercase()))
+}
+
+/// The address of the repository in that of a workflow: GitHub's path begins with `.github`, and GitLab's after `//`.
+fn repository_address(workflow: &str) -> &str {
+    let start = workflow.find("://").map_or(0, |at| at + 3);
+    let ends = ["/.github/", "//"].into_iter().filter_map(|sign| workflow[start..].find(sign));
+    ends.min().map_or(workflow, |end| &workflow[..start + end])
 }
 
 /// Owner and name of a repository on this GitHub.
@@ -591,6 +602,43 @@ mod tests {
         assert_eq!(name("@s/p"), "pkg:npm/%40s/p@1.0.0");
         for weak in ["sha1-AAAA", "sha512-AAAA", ""] {
             assert_eq!(Artifact::npm("p", "1.0.0", weak), None, "{weak}");
+        }
+    }
+
+    #[test]
+    fn addresses_of_one_repository_are_the_same() {
+        let own = "https://github.com/Owner/Repo";
+        for same in [
+            "https://github.com/owner/repo/", "git+https://GitHub.com/owner/repo.git",
+            "https://github.com/owner/repo.git/",
+        ] {
+            assert!(is_same_repository(own, same), "{same}");
+        }
+        for other in [
+            "https://github.com/owner/repo2",
+            "https://github.com/owner",
+            "https://github.com.evil.example/owner/repo",
+            "https://evil.example/github.com/owner/repo",
+            "https://github.com/owner/repo?x",
+            "https://github.com:8443/owner/repo",
+            "https://github.com/owner/repo/tree/main",
+            "owner/repo",
+            "",
+        ] {
+            assert!(!is_same_repository(own, other), "{other}");
+        }
+        assert!(!is_same_repository("", ""));
+    }
+
+    #[test]
+    fn workflows_have_the_repository_in_their_address() {
+        for (workflow, repository) in [
+            ("https://github.com/o/r/.github/workflows/a.yml", "https://github.com/o/r"),
+            ("https://gitlab.com/g/s/p//.gitlab-ci.yml", "https://gitlab.com/g/s/p"),
+            ("https://ci.example/x", "https://ci.example/x"),
+            ("", ""),
+        ] {
+            assert_eq!(repository_address(workflow), repository);
         }
     }
 }

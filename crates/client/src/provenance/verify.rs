@@ -7,7 +7,7 @@ use sigstore_verify::types::{ArtifactDigest, Bundle, HashAlgorithm, Sha512Hash, 
 use sigstore_verify::{Error as Sigstore, VerificationPolicy, VerificationResult, Verifier as Verification};
 use url::Url;
 
-use super::{Artifact, Error, LONGEST, Provenance, Publisher, crypto, is_same_repository};
+use super::{Artifact, Error, Provenance, Publisher, crypto, is_same_repository};
 
 /// Statements about how something was built. A bundle may also hold a list of dependencies, or the notice of a publication.
 const PREDICATE: &str = "https://slsa.dev/provenance/";
@@ -17,6 +17,9 @@ const PUBLISHED: &str = "/attestations/publish/v1";
 
 /// The most entries of logs, and timestamps, that a bundle may have: each takes time to check, and one of each is usual.
 const ENTRIES: usize = 8;
+
+/// The longest text of a certificate that is taken, in bytes.
+const LONGEST: usize = 1024;
 
 /// Who identifies the workflows of the public GitHub.
 const GITHUB_ACTIONS: &str = "token.actions.githubusercontent.com";
@@ -192,7 +195,7 @@ fn publisher(result: &VerificationResult) -> Result<Publisher, String> {
 }
 
 /// The host of a repository's address.
-pub(super) fn host(address: &str) -> Option<String> {
+fn host(address: &str) -> Option<String> {
     let url = Url::parse(address).ok().filter(|url| url.scheme() == "https")?;
     url.host_str().map(ToOwned::to_owned)
 }

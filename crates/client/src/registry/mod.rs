@@ -2,24 +2,22 @@
 //!
 //! Loading never fails because of one entry: unreadable entries are kept with the reason, which the checks report.
 
-mod closure;
-
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use acp_registry_host::fs::{PathError, ReadError, read_bounded, resolve_below};
+use acp_registry_plan::closure::{CLOSURE_LIMIT, PublishedClosure, WrongClosure, file_name};
 use acp_registry_plan::failure::{Code, Failure};
-use acp_registry_plan::manifest::{Channel, Manifest, SyntaxError};
+use acp_registry_plan::manifest::{Agent, Channel, Manifest, PackageKind, SyntaxError};
 use acp_registry_plan::revocations::{REVOKED, REVOKED_LIMIT, Revocation, RevocationLevel, Revocations};
 use acp_registry_plan::source::Span;
 use acp_registry_plan::timestamp::date;
 use rayon::prelude::*;
 use serde_json::Value;
 use time::Date;
-
-pub use closure::ClosureProblem;
 
 /// The quarantine list.
 #[derive(Debug)]
@@ -162,6 +160,17 @@ impl<T> Loaded<T> {
     }
 }
 
+/// Why a closure beside a manifest is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum ClosureProblem {
+    /// The file cannot be read.
+    #[error("{0}")]
+    Read(ReadError),
+    /// Its content is not that of a closure of the manifest's package.
+    #[error(transparent)]
+    Wrong(#[from] WrongClosure),
+}
+
 /// A folder that looks like an agent's but is not loaded as one.
 #[derive(Debug)]
 pub struct Stray {
@@ -300,6 +309,36 @@ impl Registry {
         revoked
     }
 
+    /// Whether there is a file of a closure. Of an agent without one, the manifest need not be read again.
+    fn has_closures(&self, id: &str, manifest: &Manifest) -> bool {
+        [PackageKind::Npx, PackageKind::Uvx].into_iter().filter(|kind| manifest.has_package(*kind)).any(|kind| {
+            let found = self.root.join(id).join(file_name(kind)).symlink_metadata();
+            !found.is_err_and(|error| error.kind() == ErrorKind::NotFound)
+        })
+    }
+
+    /// The closures that the folder of an agent has of the packages in its manifest. They are read now, and not kept.
+    pub fn closures(
+        &self,
+        id: &str,
+        manifest: &Manifest,
+    ) -> impl Iterator<Item = (PackageKind, Result<PublishedClosure, ClosureProblem>)> {
+        let agent = self.has_closures(id, manifest).then(|| Agent::from_json(&manifest.value()));
+        let packages = agent.iter().flat_map(|agent| agent.distribution.packages());
+        let packages: Vec<_> = packages.map(|(kind, package)| (kind, package.package.clone())).collect();
+        packages.into_iter().filter_map(move |(kind, package)| {
+            let path = self.root.join(id).join(file_name(kind));
+            let bytes = match read_bounded(&path, &self.root, CLOSURE_LIMIT) {
+                Err(ReadError::NotFound) => return None,
+                Err(error) => return Some((kind, Err(ClosureProblem::Read(error)))),
+                Ok(bytes) => bytes,
+            };
+            // What is no text is no list either.
+            let text = String::from_utf8_lossy(&bytes);
+            Some((kind, PublishedClosure::new(kind, &package, &text).map_err(ClosureProblem::from)))
+        })
+    }
+
     /// The text of a file of the registry, by its path relative to the directory, if it was read.
     #[must_use]
     pub fn text(&self, file: &str) -> Option<&str> {
@@ -406,8 +445,6 @@ impl From<LoadError> for Failure {
 
 /// The help if the registry directory cannot be read.
 fn registry_remedy(error: &LoadError) -> String {
-    use std::io::ErrorKind;
-
     let LoadError(PathError { path, error }) = error;
     match error.kind() {
         ErrorKind::NotFound => {
