@@ -37,67 +37,53 @@ impl Installer {
         temporary: &Path,
     ) -> Result<Option<Closure>, Error> {
         let directory = tempfile::tempdir_in(temporary).map_err(PathError::at(temporary))?;
+        let (expected, directory) = (Expected::default(), directory.path());
+        let work = InstallJob { installer: self, expected: &expected, directory, temporary, progress: &|_| () };
         match source {
-            Source::Npx(package) => {
-                self.npm_closure(&package.package, before, directory.path(), temporary).await.map(Some)
-            }
-            Source::Uvx(package) => self.uv_closure(package, python, directory.path(), temporary).await.map(Some),
+            Source::Npx(package) => npm_closure(&work, &package.package, before).await.map(Some),
+            Source::Uvx(package) => uv_closure(&work, package, python).await.map(Some),
             Source::Binary(_) => Ok(None),
         }
     }
+}
 
-    async fn npm_closure(
-        &self,
-        package: &str,
-        before: Option<Timestamp>,
-        directory: &Path,
-        temporary: &Path,
-    ) -> Result<Closure, Error> {
-        let (name, version) = npm::exact(package)?;
-        let program = npm::find(self, "npm", None)?;
-        write(&directory.join("package.json"), &npm::manifest(&name, &version, true, []))?;
-        let flags = [
-            "--package-lock=true", "--package-lock-only", "--omit-lockfile-registry-resolved", "--ignore-scripts",
-            "--no-progress", "--prefix",
-        ];
-        let cache = self.open_cache();
-        let environment = self.npm_environment(cache.as_ref());
-        let expected = Expected::default();
-        let work = InstallJob { installer: self, expected: &expected, directory, temporary, progress: &|_| () };
-        let npm = Tool::new(&work, "npm", program, environment, self.registries.npm(&name));
-        let before = before.map(|before| OsString::from(format!("--before={before}")));
-        let flags = ["install"].into_iter().chain(npm::OWN).chain(flags).map(OsString::from);
-        npm.run(before.into_iter().chain(flags).chain([directory.into()])).await?;
-        let packages = read(&directory.join("package-lock.json"))?;
-        Ok(Closure { integrity: npm::integrity_in(packages.as_bytes(), &name), packages })
-    }
+async fn npm_closure(work: &InstallJob<'_>, package: &str, before: Option<Timestamp>) -> Result<Closure, Error> {
+    let InstallJob { installer, directory, .. } = *work;
+    let (name, version) = npm::exact(package)?;
+    let program = npm::find(installer, "npm", None)?;
+    write(&directory.join("package.json"), &npm::manifest(&name, &version, true, []))?;
+    let flags = [
+        "--package-lock=true", "--package-lock-only", "--omit-lockfile-registry-resolved", "--ignore-scripts",
+        "--no-progress", "--prefix",
+    ];
+    let cache = installer.open_cache();
+    let environment = installer.npm_environment(cache.as_ref());
+    let npm = Tool::new(work, "npm", program, environment, installer.registries.npm(&name));
+    let before = before.map(|before| OsString::from(format!("--before={before}")));
+    let flags = ["install"].into_iter().chain(npm::OWN).chain(flags).map(OsString::from);
+    npm.run(before.into_iter().chain(flags).chain([directory.into()])).await?;
+    let packages = read(&directory.join("package-lock.json"))?;
+    Ok(Closure { integrity: npm::integrity_in(packages.as_bytes(), &name), packages })
+}
 
-    async fn uv_closure(
-        &self,
-        package: &Package,
-        python: Option<&str>,
-        directory: &Path,
-        temporary: &Path,
-    ) -> Result<Closure, Error> {
-        let spec = uv::exact(&package.package)?;
-        let program = uv::find(self)?;
-        write(&directory.join("wanted.txt"), &spec)?;
-        let flags = [
-            "pip", "compile", "--universal", "--generate-hashes", "--no-header", "--no-annotate", "--no-progress",
-            "--output-file", "packages.txt",
-        ];
-        let mut arguments = flags.to_vec();
-        arguments.extend(python.into_iter().flat_map(|python| ["--python-version", python]));
-        arguments.extend(uv::build_flags(self));
-        arguments.push("wanted.txt");
-        let cache = self.open_cache();
-        let environment = self.uv_environment(package, cache.as_ref())?;
-        let expected = Expected::default();
-        let work = InstallJob { installer: self, expected: &expected, directory, temporary, progress: &|_| () };
-        let uv = Tool::new(&work, "uv", program, environment, self.registries.python());
-        uv.run(arguments).await.map_err(|error| uv::refused(error, &package.package))?;
-        Ok(Closure { integrity: None, packages: read(&directory.join("packages.txt"))? })
-    }
+async fn uv_closure(work: &InstallJob<'_>, package: &Package, python: Option<&str>) -> Result<Closure, Error> {
+    let InstallJob { installer, directory, .. } = *work;
+    let spec = uv::exact(&package.package)?;
+    let program = uv::find(installer)?;
+    write(&directory.join("wanted.txt"), &spec)?;
+    let flags = [
+        "pip", "compile", "--universal", "--generate-hashes", "--no-header", "--no-annotate", "--no-progress",
+        "--output-file", "packages.txt",
+    ];
+    let mut arguments = flags.to_vec();
+    arguments.extend(python.into_iter().flat_map(|python| ["--python-version", python]));
+    arguments.extend(uv::build_flags(installer));
+    arguments.push("wanted.txt");
+    let cache = installer.open_cache();
+    let environment = installer.uv_environment(package, cache.as_ref())?;
+    let uv = Tool::new(work, "uv", program, environment, installer.registries.python());
+    uv.run(arguments).await.map_err(|error| uv::refused(error, &package.package))?;
+    Ok(Closure { integrity: None, packages: read(&directory.join("packages.txt"))? })
 }
 
 fn read(path: &Path) -> Result<String, Error> {

@@ -74,8 +74,12 @@ impl<'a> Tool<'a> {
         let (said, told) = (OutputTail::default(), OutputTail::default());
         let (phase, mut phases) = watch::channel(String::new());
         let mut readers = JoinSet::new();
-        readers.spawn(drain(stdout, said.clone()));
-        readers.spawn(listen(stderr, Ear::new(told.clone(), phase)));
+        let (words, mut ear) = (said.clone(), Ear::new(told.clone(), phase));
+        readers.spawn(drain(stdout, move |bytes| words.push(bytes)));
+        readers.spawn(async move {
+            drain(stderr, |bytes| ear.hear(bytes)).await;
+            ear.keep_line();
+        });
         let exit = {
             let mut end = pin!(timeout(installer.timeout, tree.wait()));
             loop {
@@ -165,7 +169,7 @@ const SHOWN: usize = 60;
 
 /// The end of what a program writes.
 #[derive(Clone, Default)]
-pub(super) struct OutputTail(Arc<Mutex<Tail>>);
+struct OutputTail(Arc<Mutex<Tail>>);
 
 impl OutputTail {
     fn push(&self, bytes: &[u8]) {
@@ -174,13 +178,13 @@ impl OutputTail {
 
     /// The end of the output, with passwords removed from addresses: package managers know those of the person's
     /// registries.
-    pub(super) fn text(&self) -> String {
+    fn text(&self) -> String {
         without_secrets(&self.0.lock().unwrap_or_else(PoisonError::into_inner).text()).into_owned()
     }
 }
 
 /// Hears what a program writes to stderr.
-pub(super) struct Ear {
+struct Ear {
     words: OutputTail,
     phase: watch::Sender<String>,
     /// The beginning of the current line.
@@ -202,7 +206,7 @@ struct Downloads {
 }
 
 impl Ear {
-    pub(super) fn new(words: OutputTail, phase: watch::Sender<String>) -> Self {
+    fn new(words: OutputTail, phase: watch::Sender<String>) -> Self {
         Self { words, phase, line: Vec::new(), kept: 0, descriptions: 0, archives: 0, downloads: Downloads::default() }
     }
 
@@ -291,21 +295,12 @@ impl Downloads {
     }
 }
 
-/// Keeps what a pipe brings, to its end.
-pub(super) async fn drain(mut pipe: impl AsyncRead + Unpin, words: OutputTail) {
+/// Takes what a pipe brings, to its end.
+async fn drain(mut pipe: impl AsyncRead + Unpin, mut take: impl FnMut(&[u8])) {
     let mut buffer = vec![0; 1 << 14];
     while let Ok(length @ 1..) = pipe.read(&mut buffer).await {
-        words.push(&buffer[..length]);
+        take(&buffer[..length]);
     }
-}
-
-/// The same, with an ear for phases.
-async fn listen(mut pipe: impl AsyncRead + Unpin, mut ear: Ear) {
-    let mut buffer = vec![0; 1 << 14];
-    while let Ok(length @ 1..) = pipe.read(&mut buffer).await {
-        ear.hear(&buffer[..length]);
-    }
-    ear.keep_line();
 }
 
 #[cfg(test)]
