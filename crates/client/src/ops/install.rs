@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::agents::settle;
 use super::find::{find_offer, installed, plan, planned};
-use super::{Event, Events, Report, Starting, check_revoked, learn_revocations, learn_versions, load, report_waiting};
+use super::{Event, Events, Report, Starting, check_revoked, learn_revocations, learn_versions, load, waiting};
 use crate::index::Index;
 use crate::install::newer;
 use crate::install::{Interpreter, Kind, Source};
@@ -308,7 +308,7 @@ pub(super) async fn install_one(
     let _ending = Ending(id, events);
     let on_event = |event: InstallEvent<'_>| match event {
         InstallEvent::Progress(progress) => events(Event::Progress(id, progress)),
-        event @ InstallEvent::Waiting(_) => report_waiting(&event, events),
+        InstallEvent::Waiting(holder) => waiting(events)(holder),
     };
     session.install(request, &on_event).await.map_err(|error| {
         let mut failure = Failure::from(error);
@@ -324,7 +324,7 @@ pub(super) async fn install_one(
 pub(super) async fn ask(done: &mut InstallOutcome, session: &Session, events: &Events<'_>) -> Result<(), Failure> {
     let id = done.version.receipt.id.clone();
     let starting = Starting::report(&id, PATIENCE, events);
-    let asked = session.ask(done, &|event| report_waiting(&event, events)).await?;
+    let asked = session.ask(done, &waiting(events)).await?;
     drop(starting);
     let Some(Liveness { answers: false, problem, shortfall, .. }) = asked else { return Ok(()) };
     let (name, cause) = (printable(&id), printable(&problem));

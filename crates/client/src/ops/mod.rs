@@ -25,7 +25,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::index::{self, Index, IndexLocation, Loaded, TrustError};
 use crate::install::Progress;
-use crate::session::{AgentSpec, InstallEvent, Session};
+use crate::session::{AgentSpec, Session};
 use crate::store::Version;
 
 pub use agents::settle;
@@ -130,12 +130,6 @@ pub fn unremoved(error: &dyn fmt::Display) -> String {
 /// Reports which process is waited for.
 fn waiting<'a>(events: &'a Events<'_>) -> impl Fn(&str) + Send + Sync + 'a {
     |holder| events(Event::Note(&format!("waiting for {holder}")))
-}
-
-fn report_waiting(event: &InstallEvent<'_>, events: &Events<'_>) {
-    if let InstallEvent::Waiting(holder) = event {
-        waiting(events)(holder);
-    }
 }
 
 /// Reads an index, and reports once if parts of it cannot be used.

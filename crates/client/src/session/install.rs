@@ -16,7 +16,7 @@ use crate::index::{Index, Missing};
 use crate::install::{DigestSource, Expected, Installer, Interpreter, Kind, Progress, Shortfall, Source};
 use crate::provenance::{self, Inquiry, Memory, Require, TrustRoots, is_same_repository};
 use crate::resolve::{self, Host, Offer, OfferOrigin, Plan, PlanOptions, pick, resolve};
-use crate::store::{self, InstallOrder, InstallOutcome, MakeCurrent, PinChange, Store, StoredAgent, Version};
+use crate::store::{self, InstallOrder, InstallOutcome, MakeCurrent, PinChange, Store, Version};
 
 /// How long an agent may take to answer: the first start of some is slow.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -265,7 +265,7 @@ impl Session {
 
     /// Starts an agent that was just installed, sends `initialize`, and records whether it answers. `None` where that
     /// is known or cannot be checked: the version was there and has answered before, or is for another platform. An
-    /// agent that does not answer stays installed.
+    /// agent that does not answer stays installed. `waiting` is called with the process that is waited for.
     ///
     /// Takes up to [`PATIENCE`], twice as long where a failure may be chance.
     ///
@@ -274,7 +274,7 @@ impl Session {
     pub async fn ask(
         &self,
         done: &mut InstallOutcome,
-        on_event: &(dyn Fn(InstallEvent<'_>) + Send + Sync),
+        waiting: &(dyn Fn(&str) + Send + Sync),
     ) -> Result<Option<Liveness>, Error> {
         let receipt = &done.version.receipt;
         let is_new = !done.was_there || done.is_repaired || receipt.answers != Some(true);
@@ -290,8 +290,7 @@ impl Session {
             Ok(outcome) => (outcome.handshake.protocol_version.is_some(), outcome.message.unwrap_or_default()),
             Err(problem) => (false, problem),
         };
-        let waiting = |holder: &str| on_event(InstallEvent::Waiting(holder));
-        self.store.note_answer(version, answers, &waiting).await?;
+        self.store.note_answer(version, answers, waiting).await?;
         let shortfall = version.receipt.interpreter.as_ref().and_then(Interpreter::shortfall);
         Ok(Some(Liveness { answers, problem, shortfall }))
     }
@@ -309,8 +308,8 @@ fn is_by(plan: &Plan, there: &Version) -> bool {
 }
 
 impl Session {
-    /// Chooses the version, the kind of distribution and the platform. An agent that is installed keeps its kind, unless one
-    /// is named.
+    /// Chooses the version, the kind of distribution and the platform. An agent whose current version is offered keeps the kind
+    /// that is installed, as long as that is offered, unless one is named: it never changes by itself.
     ///
     /// # Errors
     /// [`Error`] when the index has no such agent or version, or this machine cannot run it.
@@ -318,9 +317,13 @@ impl Session {
         let (offers, wanted, host) = (self.offers(named, index)?, self.plan_options(named, kind, index)?, self.host());
         if kind.is_none()
             && let Ok(Some(agent)) = self.store.agent(&named.id)
-            && let Some(plan) = self.as_installed(&agent, &offers, &wanted, &host).await
         {
-            return Ok(plan);
+            let receipt = &agent.current.receipt;
+            let as_installed = PlanOptions { kind: Some(receipt.source.kind()), ..wanted.clone() };
+            let plan = self.resolve(&offers, &as_installed, &host).await.ok();
+            if let Some(plan) = plan.filter(|plan| plan.version == receipt.version) {
+                return Ok(plan);
+            }
         }
         self.resolve(&offers, &wanted, &host).await.map_err(|error| match &error {
             // A registry offers no version that it has recalled.
@@ -329,20 +332,6 @@ impl Session {
             }
             _ => error,
         })
-    }
-
-    /// The plan for an agent whose current version is offered, by the kind of distribution that is installed; `None` for
-    /// another version, and where that kind is no longer offered. The kind of an installed version never changes by itself.
-    async fn as_installed(
-        &self,
-        agent: &StoredAgent,
-        offers: &[Offer],
-        wanted: &PlanOptions,
-        host: &Host,
-    ) -> Option<Plan> {
-        let receipt = &agent.current.receipt;
-        let wanted = PlanOptions { kind: Some(receipt.source.kind()), ..wanted.clone() };
-        self.resolve(offers, &wanted, host).await.ok().filter(|plan| plan.version == receipt.version)
     }
 
     /// The plan that installs a version again unchanged, without regard to the index.

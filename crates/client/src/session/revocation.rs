@@ -77,13 +77,6 @@ impl Session {
         version.receipt.revocations.clone().into_iter().chain(self.options.index.revocations())
     }
 
-    /// Whether a revoked version is installed and started all the same.
-    #[must_use]
-    pub(crate) fn allows_revoked(&self, id: &str, version: &str) -> bool {
-        let is_named = |named: &str| manifest::Version::is_same(named, version);
-        self.options.allowed_revoked.iter().any(|one| *one.id == *id && one.version.as_deref().is_some_and(is_named))
-    }
-
     /// Refuses a version that the registry of the index has revoked, as far as this machine knows.
     ///
     /// # Errors
@@ -102,7 +95,10 @@ impl Session {
 
     fn refuse(&self, id: &str, version: &str, revocation: Option<Revocation>, is_installed: bool) -> Result<(), Error> {
         let revocation = revocation.filter(|found| found.level == RevocationLevel::Revoked);
-        let Some(revocation) = revocation.filter(|_| !self.allows_revoked(id, version)) else { return Ok(()) };
+        let is_named = |named: &str| manifest::Version::is_same(named, version);
+        let mut allowed = self.options.allowed_revoked.iter();
+        let is_allowed = allowed.any(|one| *one.id == *id && one.version.as_deref().is_some_and(is_named));
+        let Some(revocation) = revocation.filter(|_| !is_allowed) else { return Ok(()) };
         let is_fine = |other: &String| {
             !manifest::Version::is_same(other, version)
                 && self.find_revocation(id, other).is_none_or(|found| found.level < RevocationLevel::Revoked)
