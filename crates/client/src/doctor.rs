@@ -141,7 +141,7 @@ impl DiagnosedAgent {
 #[must_use]
 pub fn surroundings(store: &Store, environment: &Environment, temporary: &Path) -> Vec<Diagnosis> {
     let mut checks = match cannot_be_written(temporary) {
-        None => look_at_runtimes(environment, temporary),
+        None => RUNTIMES.map(|runtime| look_for(runtime, environment, temporary)).into(),
         Some(problem) => vec![problem],
     };
     checks.push(look_at_root(store));
@@ -164,11 +164,7 @@ const RUNTIMES: [(&str, &str, &str); 3] = [
     ("uv", "agents from the Python package index cannot be installed", UV),
 ];
 
-/// Looks for every runtime, and asks it for its version.
-fn look_at_runtimes(environment: &Environment, directory: &Path) -> Vec<Diagnosis> {
-    RUNTIMES.map(|runtime| look_for(runtime, environment, directory)).into()
-}
-
+/// Looks for a runtime, and asks it for its version.
 fn look_for(
     (name, loss, help): (&'static str, &str, &'static str),
     environment: &Environment,

@@ -185,11 +185,6 @@ pub struct Stray {
 #[error("cannot read the registry directory {0}")]
 pub struct LoadError(#[source] pub PathError);
 
-enum FolderEntry {
-    Entry(AgentFolder),
-    Stray(Stray),
-}
-
 impl Registry {
     /// Reads a registry directory: every `<id>/agent.json` with its icon, `quarantine.json` and `revoked.json`.
     ///
@@ -212,7 +207,7 @@ impl Registry {
             }
         }
         names.sort_unstable();
-        let found: Vec<(FolderEntry, Vec<&str>)> = names
+        let found: Vec<(Result<AgentFolder, Stray>, Vec<&str>)> = names
             .into_par_iter()
             .map(|(name, is_link)| {
                 let folder = root.join(&name);
@@ -230,15 +225,15 @@ impl Registry {
         };
         for (item, inside) in found {
             let folder = match &item {
-                FolderEntry::Entry(entry) => &entry.id,
-                FolderEntry::Stray(stray) => &stray.name,
+                Ok(entry) => &entry.id,
+                Err(stray) => &stray.name,
             };
             registry.git_files.extend(inside.into_iter().map(|name| format!("{folder}/{name}")));
             match item {
-                FolderEntry::Entry(entry) => registry.entries.push(entry),
+                Ok(entry) => registry.entries.push(entry),
                 // An agent may have this name.
-                FolderEntry::Stray(stray) if is_name(&stray.name) => registry.git_files.push(stray.name),
-                FolderEntry::Stray(stray) => registry.strays.push(stray),
+                Err(stray) if is_name(&stray.name) => registry.git_files.push(stray.name),
+                Err(stray) => registry.strays.push(stray),
             }
         }
         registry.git_files.sort_unstable();
@@ -365,20 +360,16 @@ impl Registry {
     }
 }
 
-fn load_folder(root: &Path, folder: &Path, id: String, is_link: bool) -> FolderEntry {
+fn load_folder(root: &Path, folder: &Path, id: String, is_link: bool) -> Result<AgentFolder, Stray> {
     if is_link && resolve_below(folder, root).is_err() {
-        let [manifest, icon] = [ReadError::Outside, ReadError::Outside];
-        return FolderEntry::Entry(AgentFolder {
-            id,
-            manifest: Loaded::Unreadable(manifest),
-            icon: Loaded::Unreadable(icon),
-        });
+        let (manifest, icon) = (Loaded::Unreadable(ReadError::Outside), Loaded::Unreadable(ReadError::Outside));
+        return Ok(AgentFolder { id, manifest, icon });
     }
     let manifest = load_text(&folder.join("agent.json"), root, MANIFEST_LIMIT).and_then(parse);
     if matches!(manifest, Loaded::Missing) {
-        return FolderEntry::Stray(Stray { name: id, misnamed: misnamed_manifest(folder) });
+        return Err(Stray { name: id, misnamed: misnamed_manifest(folder) });
     }
-    FolderEntry::Entry(AgentFolder { id, manifest, icon: load_text(&folder.join("icon.svg"), root, ICON_LIMIT) })
+    Ok(AgentFolder { id, manifest, icon: load_text(&folder.join("icon.svg"), root, ICON_LIMIT) })
 }
 
 fn load_text(path: &Path, root: &Path, limit: u64) -> Loaded<String> {

@@ -119,12 +119,15 @@ pub(super) fn is_unfinished(name: &str) -> bool {
 impl Store {
     /// Whether the directory of this name belongs to an agent, or to an unfinished installation.
     pub(super) fn is_agent(&self, id: &AgentId) -> bool {
-        let Ok(items) = fs::read_dir(self.directory(id)) else { return false };
+        let directory = self.directory(id);
+        let Ok(items) = fs::read_dir(&directory) else { return false };
+        // Other files may be called `current` as well.
+        let is_record = || Current::read(&directory).is_ok_and(|current| current.is_some());
         let items: Vec<_> = items.flatten().collect();
         let is_ours = |item: &fs::DirEntry| {
             let name = item.file_name();
             let name = name.to_string_lossy();
-            (name == CURRENT && is_record(&item.path())) || name.starts_with(NEW) || is_version(&item.path())
+            (name == CURRENT && is_record()) || name.starts_with(NEW) || is_version(&item.path())
         };
         items.iter().any(is_ours)
     }
@@ -134,11 +137,6 @@ impl Store {
         let items = fs::read_dir(self.directory(id));
         items.is_ok_and(|mut items| items.next().is_none()) && self.lock_file(id).exists()
     }
-}
-
-/// Whether a file names the current version: other files may be called `current` as well.
-fn is_record(path: &Path) -> bool {
-    Current::read(path.parent().unwrap_or(path)).is_ok_and(|current| current.is_some())
 }
 
 /// Whether a directory holds a version, or an unfinished one, judged by its name and by all its files.
