@@ -45,7 +45,6 @@
 mod binary;
 mod cache;
 mod closure;
-mod cooldown;
 mod error;
 mod failure;
 mod node;
@@ -76,9 +75,8 @@ use acp_registry_sources::pypi::normalized;
 pub use binary::github_digest;
 pub use cache::PackageCache;
 pub use closure::Closure;
-pub use cooldown::HeldBack;
 pub(crate) use error::newer;
-pub use error::{Error, TooOld};
+pub use error::{Error, HeldBack, TooOld};
 pub use failure::ToolFailure;
 pub use node::{Interpreter, Shortfall};
 pub(crate) use npm::integrity_in;

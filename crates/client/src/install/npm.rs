@@ -14,7 +14,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::task::spawn_blocking;
 
-use super::cooldown::{HeldBack, Setting, later};
+use super::error::{HeldBack, Setting, later};
 use super::node::{kept_node_version, node_version};
 use super::package_store::Stop;
 use super::scripts::Approval;

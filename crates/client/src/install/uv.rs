@@ -14,8 +14,7 @@ use acp_registry_plan::timestamp::Timestamp;
 use acp_registry_sources::pypi::normalized;
 
 use super::cache::Open;
-use super::cooldown::{HeldBack, Setting, later};
-use super::error::UV_PYTHON;
+use super::error::{HeldBack, Setting, UV_PYTHON, later};
 use super::failure::unfolded;
 use super::tool::{Tool, write};
 use super::{

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use acp_registry_host::fs::{check_writable, temporary};
 use acp_registry_plan::documents::{IndexOrigin, Launch};
 use acp_registry_plan::failure::{AgentFailure, Code, Failure};
-use acp_registry_plan::manifest::{AgentId, PackageKind};
+use acp_registry_plan::manifest::AgentId;
 use acp_registry_plan::text::{escape, printable, quote};
 use futures_util::stream::{self, StreamExt as _};
 use serde::{Deserialize, Serialize};
@@ -425,8 +425,7 @@ pub(super) async fn write(
         let versions: Vec<_> =
             session.store.versions(&plan.id)?.into_iter().filter(|one| one.receipt.version == plan.version).collect();
         let mut published = BTreeMap::new();
-        let packages = [(PackageKind::Npx, &offer.distribution.npx), (PackageKind::Uvx, &offer.distribution.uvx)];
-        for (kind, package) in packages.into_iter().filter_map(|(kind, package)| Some((kind, package.as_ref()?))) {
+        for (kind, package) in offer.distribution.packages() {
             let closure = session.published_closure(&plan.id, offer.origin, kind, &package.package).await?;
             published.extend(closure.map(|closure| (kind, closure)));
         }

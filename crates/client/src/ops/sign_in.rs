@@ -137,7 +137,8 @@ pub struct Attempt<'a> {
     start: Start,
     /// The variables of the manifest that are passed to the agent.
     variables: Vec<(OsString, OsString)>,
-    person: Environment,
+    /// The environment that `run` would start the agent with.
+    environment: Environment,
     options: HandshakeOptions,
     limit: Duration,
     relay: &'a dyn Relay,
@@ -165,22 +166,16 @@ impl<'a> Attempt<'a> {
         options.home = Home::Persons;
         options.timeout = timeout.unwrap_or(options.timeout);
         let variables = session.variables(&start);
-        let person = Environment::for_person(session.options().variables.iter().cloned());
+        let mut environment = Environment::for_person(session.options().variables.iter().cloned());
+        for (name, value) in &variables {
+            environment.set(name, value);
+        }
         let limit = timeout.unwrap_or(SIGN_IN_TIMEOUT);
-        Ok(Self { version, _mark: mark, start, variables, person, options, limit, relay, events })
+        Ok(Self { version, _mark: mark, start, variables, environment, options, limit, relay, events })
     }
 
     fn result(&self) -> SignInResult {
         SignInResult::new(&self.version.receipt.id, &self.version.receipt.version)
-    }
-
-    /// The environment that `run` would start the agent with.
-    fn environment(&self) -> Environment {
-        let mut environment = self.person.clone();
-        for (name, value) in &self.variables {
-            environment.set(name, value);
-        }
-        environment
     }
 
     /// Starts the agent as `run` does, except for its working directory. `None` if no connection could be opened.
@@ -189,7 +184,7 @@ impl<'a> Attempt<'a> {
             program: self.start.program.clone().into(),
             arguments: self.start.args.iter().map(Into::into).collect(),
             directory: None,
-            environment: self.environment(),
+            environment: self.environment.clone(),
             isolation: Isolation::Environment,
             readable: Vec::new(),
             // Resource limits do not apply in the user's home directory.
@@ -291,8 +286,7 @@ impl<'a> Attempt<'a> {
                          set it for an agent"
                     )));
                 }
-                let environment = self.environment();
-                let is_set = |name: &str| environment.get(name).is_some_and(|value| !value.is_empty());
+                let is_set = |name: &str| self.environment.get(name).is_some_and(|value| !value.is_empty());
                 if result.ask_for_variables(variables, link, is_set) {
                     result.sign_in(&mut conversation, &method, self.limit).await;
                 }
