@@ -57,14 +57,14 @@ impl IndexReader<'_> {
         let copy = copies.and_then(|copies| copies.find(&url));
         // An empty copy records that there was no such file.
         let read = |copy: &Copy| if copy.text.is_empty() { None } else { parse(copy.text.as_bytes()).ok() };
-        if let Some(copy) = copy.as_ref().filter(|copy| copy.is_fresh() && !refresh) {
+        if let Some(copy) = copy.as_ref().filter(|copy| copy.head.is_fresh() && !refresh) {
             return read(copy).map_or(Beside::Nothing, Beside::Known);
         }
         let unknown = |why: &str| {
             tracing::debug!("{} could not be read: {why}", shown(&url));
             let content = copy.as_ref().and_then(read);
             let warning = match copy.as_ref().filter(|_| content.is_some()) {
-                Some(copy) => format!("{name} is {}: {why}", describe_copy(copy.checked)),
+                Some(copy) => format!("{name} is {}: {why}", describe_copy(copy.head.checked)),
                 None => format!("{name} could not be read: {why}"),
             };
             Beside::Unknown(content, Some(warning))

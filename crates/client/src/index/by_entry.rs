@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 use url::Url;
 
 use super::beside::Need;
-use super::copies::{Copies, Copy, UnreadCopy};
+use super::copies::{Copies, Copy, CopyHeader};
 use super::load::{Error, Loaded, staleness};
 use super::place::{IndexLocation, IndexReader};
 use super::trust::{StatementProof, TrustError};
@@ -261,23 +261,23 @@ impl<'a> IndexedAgents<'a> {
     async fn load(&self) -> Result<Loaded, Absent> {
         let copy = self.discovery_copy();
         let known = copy.and_then(|copy| Some((View::parse(copy.text.as_bytes(), self.view).ok()??, copy)));
-        let of_index = self.copies().and_then(|copies| copies.checked(self.index));
+        let of_index = self.copies().and_then(|copies| copies.head(self.index));
         if self.reader.options.is_offline {
             return self.at_hand(known.as_ref(), of_index.as_ref(), None).await;
         }
         let is_asked = self.reader.options.refresh;
         // After `list`, the copy of the index may be newer.
         let is_newest =
-            |copy: &Copy| of_index.as_ref().is_none_or(|index| !index.is_fresh || index.checked <= copy.checked);
-        let fresh = known.as_ref().filter(|(_, copy)| copy.is_fresh() && is_newest(copy) && !is_asked);
+            |copy: &Copy| of_index.as_ref().is_none_or(|index| !index.is_fresh() || index.checked <= copy.head.checked);
+        let fresh = known.as_ref().filter(|(_, copy)| copy.head.is_fresh() && is_newest(copy) && !is_asked);
         if let Some((view, copy)) = fresh
             && let Ok(index) = self.read(None, view).await
         {
-            return Ok(self.loaded(index, copy.checked, None));
+            return Ok(self.loaded(index, copy.head.checked, None));
         }
         let lacks = || self.copies().is_some_and(|copies| copies.lacks_entries(self.index));
         let serves = match (&of_index, &known) {
-            (Some(index), _) if !index.is_fresh => false,
+            (Some(index), _) if !index.is_fresh() => false,
             (Some(index), Some((view, copy))) => self.serves(index, view, copy).await,
             (of_index, _) => of_index.is_some(),
         };
@@ -287,7 +287,7 @@ impl<'a> IndexedAgents<'a> {
         let client = (self.reader.client)().map_err(|_| Absent::default())?;
         if let Some((view, copy)) = fresh {
             match self.read(Some(&client), view).await {
-                Ok(index) => return Ok(self.loaded(index, copy.checked, None)),
+                Ok(index) => return Ok(self.loaded(index, copy.head.checked, None)),
                 // There may be a newer publication.
                 Err((error, _)) => tracing::debug!("{DISCOVERY} is read again: {error}"),
             }
@@ -327,7 +327,7 @@ impl<'a> IndexedAgents<'a> {
         let is_offline = self.reader.options.is_offline;
         let copy = self.discovery_copy();
         // What was signed stays what it is.
-        let serves = |copy: &&Copy| copy.is_fresh() || is_offline || self.proof.is_some();
+        let serves = |copy: &&Copy| copy.head.is_fresh() || is_offline || self.proof.is_some();
         let client = if is_offline { None } else { (self.reader.client)().ok() };
         let view = match (copy.as_ref().filter(serves), &client, self.proof) {
             (Some(copy), ..) => View::parse(copy.text.as_bytes(), self.view)?,
@@ -365,28 +365,28 @@ impl<'a> IndexedAgents<'a> {
 
     /// Whether a fresh copy of the whole index serves beside a copy of the entries. One of another publication may be the
     /// older one, whenever it was sent, so that it serves for agents only that are in both.
-    async fn serves(&self, index: &UnreadCopy, view: &View, copy: &Copy) -> bool {
+    async fn serves(&self, index: &CopyHeader, view: &View, copy: &Copy) -> bool {
         let has_all = |index: Index| index.entries().count() == self.ids.len();
         view.index.to_string() == index.sha256
-            || (index.checked > copy.checked && self.read(None, view).await.is_ok_and(has_all))
+            || (index.checked > copy.head.checked && self.read(None, view).await.is_ok_and(has_all))
     }
 
     /// The agents from copies, unless the copy of the whole index is newer. `error` is why no host is asked.
     async fn at_hand(
         &self,
         known: Option<&(View, Copy)>,
-        of_index: Option<&UnreadCopy>,
+        of_index: Option<&CopyHeader>,
         error: Option<&FetchError>,
     ) -> Result<Loaded, Absent> {
         let (view, copy) = known.ok_or_else(Absent::default)?;
         let index = self.read(None, view).await.map_err(|(_, absent)| absent)?;
-        if of_index.is_some_and(|index| index.checked > copy.checked) {
+        if of_index.is_some_and(|index| index.checked > copy.head.checked) {
             let there: BTreeSet<&str> = index.entries().map(|entry| &*entry.id).collect();
             return Err(self.absent(view, &there));
         }
-        let mut loaded = self.loaded(index, copy.checked, error.map(|error| staleness(copy.checked, error)));
+        let mut loaded = self.loaded(index, copy.head.checked, error.map(|error| staleness(copy.head.checked, error)));
         loaded.help = error.and_then(FetchError::remedy);
-        loaded.index.origin.is_stale |= !copy.is_fresh();
+        loaded.index.origin.is_stale |= !copy.head.is_fresh();
         Ok(loaded)
     }
 

@@ -42,6 +42,18 @@ fn ago(seconds: u64) -> String {
     }
 }
 
+/// How the names of parts end.
+const PART: &str = "part";
+
+/// How the names of records end that a tree offers no entries.
+const LACK: &str = "none";
+
+/// For how long a tree is not asked again whether it offers entries.
+const ASKED: Duration = Duration::from_hours(24);
+
+/// How old the time of a file may become that is in use: old files are removed.
+const TOUCHED: Duration = Duration::from_hours(24);
+
 /// A directory of copies. Damaged copies count as missing.
 #[derive(Debug, Clone)]
 pub struct Copies {
@@ -53,21 +65,9 @@ pub struct Copies {
 pub(super) struct Copy {
     pub(super) head: CopyHeader,
     pub(super) text: String,
-    /// When its host last confirmed it; the time of the file.
-    pub(super) checked: SystemTime,
 }
 
-/// What is known of a copy whose text was not read, which may turn out to be damaged.
-#[derive(Debug)]
-pub(super) struct UnreadCopy {
-    /// When its host last confirmed it.
-    pub(super) checked: SystemTime,
-    /// Whether it may be used without a request.
-    pub(super) is_fresh: bool,
-    pub(super) sha256: String,
-}
-
-/// The first line of a copy.
+/// The first line of a copy, whose text may turn out to be damaged.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct CopyHeader {
     /// The address without its secrets; the name of the file has a digest of the whole address.
@@ -76,20 +76,17 @@ pub(super) struct CopyHeader {
     pub(super) max_age_seconds: Option<u64>,
     /// Of the text after this line.
     pub(super) sha256: String,
-}
-
-impl Copy {
-    /// Whether it may be used without a request.
-    pub(super) fn is_fresh(&self) -> bool {
-        self.head.is_fresh(self.checked)
-    }
+    /// When its host last confirmed it; the time of the file.
+    #[serde(skip, default = "SystemTime::now")]
+    pub(super) checked: SystemTime,
 }
 
 impl CopyHeader {
-    fn is_fresh(&self, checked: SystemTime) -> bool {
+    /// Whether the copy may be used without a request.
+    pub(super) fn is_fresh(&self) -> bool {
         let time = self.max_age_seconds.map_or(USUAL, Duration::from_secs).min(LONGEST);
         // A time in the future shows that a clock was wrong.
-        checked.elapsed().is_ok_and(|age| age < time)
+        self.checked.elapsed().is_ok_and(|age| age < time)
     }
 }
 
@@ -107,21 +104,20 @@ impl Copies {
     }
 
     pub(super) fn find(&self, url: &Url) -> Option<Copy> {
-        let (head, checked, mut reader, length) = self.open(url)?;
+        let (head, mut reader, length) = self.open(url)?;
         let mut text = String::with_capacity(usize::try_from(length).ok()?);
         reader.read_to_string(&mut text).ok()?;
         let is_whole = Sha256::of(&text).to_string() == head.sha256;
-        is_whole.then_some(Copy { head, text, checked })
+        is_whole.then_some(Copy { head, text })
     }
 
     /// What is known of a copy before its text is read.
-    pub(super) fn checked(&self, url: &Url) -> Option<UnreadCopy> {
-        let (head, checked, ..) = self.open(url)?;
-        Some(UnreadCopy { checked, is_fresh: head.is_fresh(checked), sha256: head.sha256 })
+    pub(super) fn head(&self, url: &Url) -> Option<CopyHeader> {
+        Some(self.open(url)?.0)
     }
 
     /// Opens a copy behind its first line.
-    fn open(&self, url: &Url) -> Option<(CopyHeader, SystemTime, BufReader<io::Take<File>>, u64)> {
+    fn open(&self, url: &Url) -> Option<(CopyHeader, BufReader<io::Take<File>>, u64)> {
         let path = self.path(url);
         let checked = fs::metadata(&path).and_then(|metadata| metadata.modified()).ok()?;
         let directory = self.directory.canonicalize().ok()?;
@@ -129,8 +125,8 @@ impl Copies {
         let mut reader = BufReader::new(file.take(INDEX_LIMIT + HEAD));
         let mut line = Vec::new();
         reader.by_ref().take(HEAD).read_until(b'\n', &mut line).ok()?;
-        let head: CopyHeader = serde_json::from_slice(line.strip_suffix(b"\n")?).ok()?;
-        (head.url == shown(url)).then_some((head, checked, reader, length))
+        let head = CopyHeader { checked, ..serde_json::from_slice(line.strip_suffix(b"\n")?).ok()? };
+        (head.url == shown(url)).then_some((head, reader, length))
     }
 
     /// Keeps a document with this SHA-256 that was just fetched.
@@ -142,7 +138,8 @@ impl Copies {
         max_age: Option<Duration>,
     ) -> Result<(), PathError> {
         let max_age_seconds = max_age.map(|age| age.as_secs());
-        let head = CopyHeader { url: shown(url), validators, max_age_seconds, sha256: sha256.to_owned() };
+        let (sha256, checked) = (sha256.to_owned(), SystemTime::now());
+        let head = CopyHeader { url: shown(url), validators, max_age_seconds, sha256, checked };
         let mut bytes = serde_json::to_vec(&head).unwrap_or_default();
         bytes.push(b'\n');
         bytes.extend_from_slice(text.as_bytes());
@@ -195,21 +192,7 @@ impl Copies {
     pub fn directory(&self) -> &Path {
         &self.directory
     }
-}
 
-/// How the names of parts end.
-pub(super) const PART: &str = "part";
-
-/// How the names of records end that a tree offers no entries.
-pub(super) const LACK: &str = "none";
-
-/// For how long a tree is not asked again whether it offers entries.
-const ASKED: Duration = Duration::from_hours(24);
-
-/// How old the time of a file may become that is in use: old files are removed.
-const TOUCHED: Duration = Duration::from_hours(24);
-
-impl Copies {
     /// The part with this digest. Damaged parts count as missing.
     pub(super) fn part(&self, digest: Sha256) -> Option<Vec<u8>> {
         let path = self.file(digest, PART);
@@ -292,7 +275,7 @@ mod tests {
         let age = |seconds: u64| {
             let file = File::options().write(true).open(copies.path(&url)).unwrap();
             file.set_modified(SystemTime::now() - Duration::from_secs(seconds)).unwrap();
-            copies.find(&url).unwrap().is_fresh()
+            copies.find(&url).unwrap().head.is_fresh()
         };
         keep(&copies, &url, None);
         assert_eq!(copies.find(&url).unwrap().text, TEXT);
@@ -302,7 +285,7 @@ mod tests {
         keep(&copies, &url, Some(Duration::from_hours(1000)));
         assert!(!age(3700));
         copies.confirm(&url);
-        assert!(copies.find(&url).unwrap().is_fresh());
+        assert!(copies.find(&url).unwrap().head.is_fresh());
         let whole = fs::read_to_string(copies.path(&url)).unwrap();
         let changed =
             [whole.replace("\"x\"", "\"y\""), whole.replace('é', "\u{0}"), format!("{whole} "), String::new()];

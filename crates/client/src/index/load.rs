@@ -175,7 +175,7 @@ impl IndexReader<'_> {
             IndexLocation::Url(url) => url,
         };
         let from_copy = |copy: Copy, checked: SystemTime, warning: (Option<String>, Option<String>)| {
-            let is_stale = warning.0.is_some() || (options.is_offline && !copy.is_fresh());
+            let is_stale = warning.0.is_some() || (options.is_offline && !copy.head.is_fresh());
             let form = |error| Error::Form { place: place.to_string(), error };
             let mut index = Index::with_digest(copy.text, copy.head.sha256).map_err(form)?;
             index.origin = origin(checked, is_stale);
@@ -187,15 +187,15 @@ impl IndexReader<'_> {
         if options.is_offline {
             return match (copy, proof) {
                 (Some(copy), _) => {
-                    let checked = copy.checked;
+                    let checked = copy.head.checked;
                     from_copy(copy, checked, whole)
                 }
                 (None, Some(proof)) if had_copy => Err(proof.refuse(shown(url)).into()),
                 (None, _) => Err(Error::Offline(shown(url))),
             };
         }
-        if let Some(fresh) = copy.take_if(|copy| copy.is_fresh() && !options.refresh) {
-            let checked = fresh.checked;
+        if let Some(fresh) = copy.take_if(|copy| copy.head.is_fresh() && !options.refresh) {
+            let checked = fresh.head.checked;
             match from_copy(fresh, checked, whole.clone()) {
                 Ok(loaded) => return Ok(loaded),
                 Err(error) => tracing::debug!("the copy is not used: {error}"),
@@ -213,7 +213,7 @@ impl IndexReader<'_> {
             },
             Err(error) => match copy {
                 Some(copy) => {
-                    let (checked, help) = (copy.checked, error.remedy());
+                    let (checked, help) = (copy.head.checked, error.remedy());
                     let why = match error {
                         Error::Fetch(error) => error.to_string(),
                         error => error.to_string(),

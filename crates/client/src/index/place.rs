@@ -109,7 +109,7 @@ pub struct LoadOptions {
 impl LoadOptions {
     /// Whether there is a copy that may be used without a request.
     pub(super) fn has_fresh_copy(&self, url: &Url) -> bool {
-        self.copies.as_ref().and_then(|copies| copies.checked(url)).is_some_and(|copy| copy.is_fresh)
+        self.copies.as_ref().and_then(|copies| copies.head(url)).is_some_and(|head| head.is_fresh())
     }
 }
 

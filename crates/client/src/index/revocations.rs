@@ -170,7 +170,7 @@ impl IndexReader<'_> {
     fn read_discovery(&self) -> Option<Result<Option<Sha256>, WrongForm>> {
         let Self { place: IndexLocation::Url(url), options, .. } = self else { return None };
         let (copies, discovery) = (options.copies.as_ref()?, url.join(DISCOVERY).ok()?);
-        let copy = copies.find(&discovery).filter(|copy| copy.is_fresh() && !options.is_offline)?;
+        let copy = copies.find(&discovery).filter(|copy| copy.head.is_fresh() && !options.is_offline)?;
         Some(revoked_digest(copy.text.as_bytes()))
     }
 }
