@@ -25,8 +25,7 @@ use tokio::time::{Instant, interval, sleep_until, timeout};
 #[cfg(unix)]
 use super::KILL;
 use super::frame::{Frame, Frames, PIECE, pieces};
-use super::machine::REACH;
-use super::script::{self, Report};
+use super::machine::{REACH, Report, platform};
 use super::{BEAT, Error, Input, Machine, Order, Output, SILENCE};
 
 /// How long a machine may be silent until its shell answers, for [`Connection::open`].
@@ -129,7 +128,7 @@ impl Connection {
     /// Whether what runs here runs there.
     #[must_use]
     pub fn is_alike(&self) -> bool {
-        Platform::host().is_some_and(|here| script::platform(&self.system) == Some(here))
+        Platform::host().is_some_and(|here| platform(&self.system) == Some(here))
     }
 
     /// Copies this program there, unless it is there.

@@ -7,7 +7,7 @@ use acp_registry_plan::failure::{Code, Failure};
 use acp_registry_plan::text::{printable, quote};
 
 use super::Machine;
-use super::script::VERSION;
+use super::machine::VERSION;
 
 /// Why another machine cannot be used.
 #[derive(Debug, thiserror::Error)]

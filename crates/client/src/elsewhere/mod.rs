@@ -11,7 +11,6 @@ mod connection;
 mod error;
 mod frame;
 mod machine;
-mod script;
 #[cfg(unix)]
 mod service;
 

@@ -10,7 +10,6 @@ mod find;
 mod install;
 mod removal;
 mod repair;
-mod run;
 mod sign_in;
 mod update;
 
@@ -36,8 +35,7 @@ pub use find::{
 };
 pub use install::{Install, InstallReport, JOBS, install};
 pub use removal::{Cached, CollectGarbage, Removal, Uninstall, collect_garbage, uninstall};
-pub use repair::Need;
-pub use run::install_to_run;
+pub use repair::{Need, install_to_run};
 pub use sign_in::{Attempt, MethodsReport, Relay, SIGN_IN_TIMEOUT, SignIn, SignInReport, SignOut, Step};
 pub use update::{AgentUpdate, HeldUpdate, Pinned, Update, UpdateReport, update};
 

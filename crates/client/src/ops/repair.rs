@@ -1,15 +1,17 @@
-//! Repairs installed agents without changing their version, for `doctor --fix` and `update`.
+//! Repairs installed agents without changing their version, for `doctor --fix` and `update`, and installs what `run` is going
+//! to start. The start itself is in `src/commands/run.rs`.
 
 use acp_registry_plan::failure::Failure;
 use acp_registry_plan::manifest::AgentId;
 use acp_registry_plan::text::{escape, quote};
 
 use super::find::plan;
-use super::install::install_one;
-use super::{Events, load, waiting};
+use super::install::{explain, install_one};
+use super::{Event, Events, learn_revocations, learn_versions, load, waiting};
 use crate::doctor::DiagnosedAgent;
-use crate::session::{AgentSpec, InstallRequest, Session};
-use crate::store::Version;
+use crate::install::Kind;
+use crate::session::{AgentSpec, InstallRequest, Session, Terms};
+use crate::store::{MakeCurrent, Version};
 use acp_registry_host::process::Environment;
 
 /// What a version needs.
@@ -72,7 +74,7 @@ pub(super) async fn repair(
 }
 
 /// Refuses packages that a lock file has installed: without it, they would get other dependencies.
-pub(super) fn refuse_locked(version: &Version) -> Result<(), Failure> {
+fn refuse_locked(version: &Version) -> Result<(), Failure> {
     let receipt = &version.receipt;
     if !receipt.needs_lock_file() {
         return Ok(());
@@ -83,7 +85,7 @@ pub(super) fn refuse_locked(version: &Version) -> Result<(), Failure> {
 }
 
 /// Suggests the version in the index, if a version cannot be reinstalled because its published bytes were replaced.
-pub(super) fn suggest_other(failure: Failure, version: &Version, session: &Session) -> Failure {
+fn suggest_other(failure: Failure, version: &Version, session: &Session) -> Failure {
     if !failure.is_of_other_bytes() {
         return failure;
     }
@@ -115,4 +117,50 @@ pub(super) async fn restore(id: &AgentId, session: &Session, events: &Events<'_>
     let plan = plan(&AgentSpec::any(id), None, &index, session, events).await?;
     let done = install_one(session, &InstallRequest::new(plan), events).await?;
     Ok(Some(done.version.receipt.version))
+}
+
+/// Installs the version that is going to be started, if it is not there. A damaged version is installed again, even if
+/// the index has a newer one.
+///
+/// # Errors
+/// [`Failure`] when the index cannot be read, has no such agent or version, or it is not installed.
+pub async fn install_to_run(
+    session: &Session,
+    named: &AgentSpec,
+    dist: Option<Kind>,
+    terms: Terms,
+    damaged: Option<&Version>,
+    events: &Events<'_>,
+) -> Result<Version, Failure> {
+    damaged.map_or(Ok(()), refuse_locked)?;
+    let (plan, index) = if let Some(damaged) = damaged {
+        (session.plan_again(damaged).await?, None)
+    } else {
+        let index = load(session, session.load_index(&[&named.id]), events).await?;
+        learn_revocations(session, events).await?;
+        learn_versions(session, named, &index).await?;
+        (plan(named, dist, &index, session, events).await?, Some(index))
+    };
+    let plan = session.with_closure(plan).await?;
+    // An installed version is not installed again.
+    if let Some(version) = session.store.installed(&plan)?.filter(|version| terms.are_met(version)) {
+        session.store.refuse_changed(&plan)?;
+        return Ok(version);
+    }
+    if !session.options().is_offline {
+        events(Event::Note(&format!("installing {} {}", plan.id, plan.version)));
+    }
+    // A version that is requested by name does not become the current version.
+    let make_current = if named.has_version() { MakeCurrent::IfNone } else { MakeCurrent::Always };
+    let request = InstallRequest { make_current, terms, ..InstallRequest::new(plan) };
+    let done = install_one(session, &request, events).await.map_err(|mut failure| {
+        if let Some(index) = &index {
+            explain(&mut failure, &request.plan, named, index, session, "run");
+        }
+        match damaged {
+            Some(version) => suggest_other(failure, version, session),
+            None => failure,
+        }
+    });
+    Ok(done?.version)
 }

@@ -9,8 +9,7 @@ use acp_registry_host::{lock, owner};
 use acp_registry_plan::manifest::AgentId;
 use acp_registry_plan::text::quote;
 
-use super::current::Current;
-use super::directory::{CURRENT, RECEIPT};
+use super::directory::{CURRENT, Current, RECEIPT};
 use super::leftovers::{self, is_version};
 use super::{Error, Store, Version};
 use crate::resolve::Plan;

@@ -9,8 +9,7 @@ use acp_registry_host::process::{Environment, Scratch};
 use acp_registry_plan::manifest::{self, AgentId};
 use tokio::task::spawn_blocking;
 
-use super::current::Current;
-use super::directory::{ASIDE, FILES, IN_USE, NEW};
+use super::directory::{ASIDE, Current, FILES, IN_USE, NEW};
 use super::{Damage, Error, PinChange, Receipt, Store, Version, VersionChange, integrity, leftovers};
 use crate::install::{self, DigestSource, Installer, Kind, Placed, Progress, Proof, Source, is_same_package};
 use crate::provenance::Provenance;

@@ -7,8 +7,7 @@ use acp_registry_host::fs::{PathError, is_unfinished as is_replacement};
 use acp_registry_host::process::{Scratch, end_launches_below};
 use acp_registry_plan::manifest::AgentId;
 
-use super::current::Current;
-use super::directory::{ASIDE, CURRENT, DIGESTS, FILES, IN_USE, NEW, RECEIPT};
+use super::directory::{ASIDE, CURRENT, Current, DIGESTS, FILES, IN_USE, NEW, RECEIPT};
 use super::integrity::Space;
 use super::{Error, Store, Version};
 

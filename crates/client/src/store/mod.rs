@@ -42,7 +42,6 @@
 //! }
 //! ```
 
-mod current;
 mod directory;
 mod error;
 mod find;
@@ -62,13 +61,12 @@ use acp_registry_host::lock::{self, Acquisition, Lock};
 use acp_registry_plan::manifest::AgentId;
 use serde::{Deserialize, Serialize};
 
-use self::current::Current;
+use self::directory::Current;
 use self::find::names;
 use self::leftovers::{foreign, is_version};
 
-pub use current::PinChange;
 pub(crate) use directory::PATIENCE;
-pub use directory::Store;
+pub use directory::{PinChange, Store};
 pub use error::{Error, VersionChange};
 pub(crate) use error::{remove_by_hand, repair_command};
 pub use find::StoredAgent;

@@ -6,8 +6,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::current::Current;
-use super::directory::{CURRENT, IN_USE, RECEIPT};
+use super::directory::{CURRENT, Current, IN_USE, RECEIPT};
 use super::find::names;
 use super::integrity::Space;
 use super::leftovers::{self, Cleared, foreign, is_version};
