@@ -81,7 +81,7 @@ pub use failure::ToolFailure;
 pub use node::{Interpreter, Shortfall};
 pub(crate) use npm::integrity_in;
 pub use places::host_environment;
-pub(crate) use places::path_environment;
+pub(crate) use places::{path_environment, variable};
 pub use scripts::ScriptsNotRun;
 use serde::{Deserialize, Serialize};
 pub use tree::NpmConnection;

@@ -42,7 +42,9 @@ use tokio::process::{Child, ChildStdin, ChildStdout};
 
 use crate::index::minisign::PublicKey;
 use crate::index::{self, Copies, EntryError, Facts, Index, IndexLocation, IndexReader, Loaded, Missing, Trust};
-use crate::install::{Installer, Kind, NpmConnection, PackageCache, Start, host_environment, path_environment};
+use crate::install::{
+    Installer, Kind, NpmConnection, PackageCache, Start, host_environment, path_environment, variable,
+};
 use crate::provenance;
 use crate::resolve::{self, Host};
 pub use crate::resolve::{AgentSpec, WrongName};
@@ -525,9 +527,7 @@ impl Variables {
     /// The value of a variable.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&OsStr> {
-        // On Windows, the case of names does not matter.
-        let is_named = |known: &OsString| if cfg!(windows) { known.eq_ignore_ascii_case(name) } else { known == name };
-        self.iter().find(|(known, _)| is_named(known)).map(|(_, value)| value.as_os_str())
+        variable(&self.0, name)
     }
 
     fn as_slice(&self) -> &[(OsString, OsString)] {

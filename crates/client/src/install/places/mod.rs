@@ -87,6 +87,12 @@ fn with_path<F: FnOnce() -> Nodes>(
     environment
 }
 
+/// The value of a variable. On Windows, the case of names does not matter.
+pub(crate) fn variable<'a>(variables: &'a [(OsString, OsString)], name: &str) -> Option<&'a OsStr> {
+    let is_named = |known: &OsString| if cfg!(windows) { known.eq_ignore_ascii_case(name) } else { known == name };
+    variables.iter().find(|(known, _)| is_named(known)).map(|(_, value)| value.as_os_str())
+}
+
 /// The directories that the variables of a person name.
 struct VariablePaths<'a> {
     variables: &'a [(OsString, OsString)],
@@ -94,8 +100,7 @@ struct VariablePaths<'a> {
 
 impl VariablePaths<'_> {
     fn get(&self, name: &str) -> Option<&OsStr> {
-        let is_named = |known: &OsString| if cfg!(windows) { known.eq_ignore_ascii_case(name) } else { known == name };
-        self.variables.iter().find(|(known, _)| is_named(known)).map(|(_, value)| value.as_os_str())
+        variable(self.variables, name)
     }
 
     /// The absolute directory that a variable names.
