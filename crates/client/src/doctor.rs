@@ -29,10 +29,11 @@ use crate::install::{DigestSource, Interpreter, Kind, newer};
 use crate::store::{Candidate, Damage, Error, LINK, Store, Version, remove_by_hand, repair_command};
 
 /// The state of something that was checked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckStatus {
     /// As it should be.
+    #[default]
     Ok,
     /// A problem that affects no installed agent.
     Warning,
@@ -80,7 +81,7 @@ impl Diagnosis {
 }
 
 /// One installed agent.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct DiagnosedAgent {
     /// Its id.
@@ -254,14 +255,7 @@ const NAMED: usize = 3;
 /// [`PathError`] when its directory cannot be read.
 pub fn installed(store: &Store, id: &AgentId, environment: &Environment) -> Result<DiagnosedAgent, PathError> {
     let remains = store.examine(id)?;
-    let mut examined = DiagnosedAgent {
-        id: id.to_string(),
-        version: None,
-        status: CheckStatus::Ok,
-        checks: Vec::new(),
-        handshake: None,
-        startable: None,
-    };
+    let mut examined = DiagnosedAgent { id: id.to_string(), ..DiagnosedAgent::default() };
     if !remains.leftovers.is_empty() {
         let message = "an interrupted installation has left files";
         let end = if remains.is_restorable { ", and puts back the version that was being repaired" } else { "" };

@@ -89,7 +89,7 @@ fn or_another(help: &str, conversation: &Conversation) -> String {
 const SESSION: Duration = Duration::from_mins(1);
 
 /// Its state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SignInStatus {
     /// The agent can be used.
@@ -99,6 +99,7 @@ pub enum SignInStatus {
     /// The agent says that the person is signed out.
     SignedOut,
     /// The attempt failed.
+    #[default]
     Failed,
 }
 
@@ -115,7 +116,7 @@ pub struct Needed {
 }
 
 /// The result of signing in or out.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 #[non_exhaustive]
 pub struct SignInResult {
     /// The agent.
@@ -149,20 +150,7 @@ impl SignInResult {
     /// Nothing has been done yet.
     #[must_use]
     pub fn new(id: &str, version: &str) -> Self {
-        Self {
-            id: id.to_owned(),
-            version: version.to_owned(),
-            status: SignInStatus::Failed,
-            reason: None,
-            message: String::new(),
-            help: None,
-            method: None,
-            variables: Vec::new(),
-            link: None,
-            session: None,
-            stderr_tail: String::new(),
-            was_open: false,
-        }
+        Self { id: id.to_owned(), version: version.to_owned(), ..Self::default() }
     }
 
     /// It has failed. `message` and `help` must be printable.

@@ -116,11 +116,9 @@ impl Locker<'_> {
             package: package.package.clone(),
             command: package.command.clone(),
             exclude_newer: package.exclude_newer.clone(),
-            integrity: None,
-            python: None,
             args: package.args.clone(),
-            env: package.env.iter().cloned().collect::<BTreeMap<_, _>>(),
-            packages: None,
+            env: package.env.iter().cloned().collect(),
+            ..LockedPackage::default()
         };
         let kind = if matches!(source, Source::Uvx(_)) { PackageKind::Uvx } else { PackageKind::Npx };
         if let Some(list) = self.published.get(&kind) {

@@ -207,39 +207,28 @@ impl Registry {
             }
         }
         names.sort_unstable();
-        let found: Vec<(Result<AgentFolder, Stray>, Vec<&str>)> = names
+        let found: Vec<(Result<AgentFolder, Stray>, Vec<String>)> = names
             .into_par_iter()
             .map(|(name, is_link)| {
-                let folder = root.join(&name);
-                let found = load_folder(&root, &folder, name.to_string_lossy().into_owned(), is_link);
-                (found, in_folder(&folder))
+                let (folder, id) = (root.join(&name), name.to_string_lossy().into_owned());
+                let inside = in_folder(&folder).into_iter().map(|name| format!("{id}/{name}")).collect();
+                (load_folder(&root, &folder, id, is_link), inside)
             })
             .collect();
-        let mut registry = Self {
-            root,
-            entries: Vec::with_capacity(found.len()),
-            strays: Vec::new(),
-            quarantine: Loaded::Missing,
-            revoked: Loaded::Missing,
-            git_files,
-        };
+        let (mut entries, mut strays) = (Vec::with_capacity(found.len()), Vec::new());
         for (item, inside) in found {
-            let folder = match &item {
-                Ok(entry) => &entry.id,
-                Err(stray) => &stray.name,
-            };
-            registry.git_files.extend(inside.into_iter().map(|name| format!("{folder}/{name}")));
+            git_files.extend(inside);
             match item {
-                Ok(entry) => registry.entries.push(entry),
+                Ok(entry) => entries.push(entry),
                 // An agent may have this name.
-                Err(stray) if is_name(&stray.name) => registry.git_files.push(stray.name),
-                Err(stray) => registry.strays.push(stray),
+                Err(stray) if is_name(&stray.name) => git_files.push(stray.name),
+                Err(stray) => strays.push(stray),
             }
         }
-        registry.git_files.sort_unstable();
-        registry.quarantine = load_quarantine(&registry.root);
-        registry.revoked = load_text(&registry.root.join(REVOKED), &registry.root, REVOKED_LIMIT).and_then(parse);
-        Ok(registry)
+        git_files.sort_unstable();
+        let quarantine = load_quarantine(&root);
+        let revoked = load_text(&root.join(REVOKED), &root, REVOKED_LIMIT).and_then(parse);
+        Ok(Self { root, entries, strays, quarantine, revoked, git_files })
     }
 
     /// A registry with one agent, which need not exist on disk, to check a single entry.
