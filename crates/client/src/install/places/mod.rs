@@ -234,13 +234,16 @@ struct Nodes {
 /// Searches the directories of the version managers and of Homebrew.
 fn nodes(places: &VariablePaths<'_>) -> Nodes {
     let below_home = |name: &str| Some(places.home()?.join(name));
-    let mut all: Vec<(Versions, Option<PathBuf>)> = Vec::new();
+    let (mut nodes, mut others) = (Nodes::default(), Vec::new());
+    let mut add = |root: PathBuf, inner, default: &dyn Fn(&Versions) -> Option<PathBuf>| {
+        let versions = Versions::at(root, inner, NODE);
+        nodes.default.extend(default(&versions));
+        others.extend(versions.found);
+    };
     let nvm =
         places.named("NVM_DIR").or_else(|| existing([below_home(".nvm"), places.config().map(|c| c.join("nvm"))]));
     if let Some(nvm) = nvm {
-        let versions = Versions::at(nvm.join("versions/node"), inner("bin"), NODE);
-        let default = nvm_default(&nvm, &versions);
-        all.push((versions, default));
+        add(nvm.join("versions/node"), inner("bin"), &|versions| nvm_default(&nvm, versions));
     }
     let fnm = places.named("FNM_DIR").or_else(|| {
         let of_mac = below_home("Library/Application Support/fnm");
@@ -249,30 +252,19 @@ fn nodes(places: &VariablePaths<'_>) -> Nodes {
     });
     if let Some(fnm) = fnm {
         let inner_of_fnm = if cfg!(windows) { "installation" } else { "installation/bin" };
-        let versions = Versions::at(fnm.join("node-versions"), inner_of_fnm, NODE);
-        let default =
-            fnm.join("aliases/default").join(inner("bin")).canonicalize().ok().and_then(|bin| with(NODE, bin));
-        all.push((versions, default));
+        let default = fnm.join("aliases/default").join(inner("bin"));
+        add(fnm.join("node-versions"), inner_of_fnm, &|_| default.canonicalize().ok().and_then(|bin| with(NODE, bin)));
     }
     let of_windows = || places.named("LOCALAPPDATA").map(|folder| folder.join("Volta"));
     if let Some(volta) = places.named("VOLTA_HOME").or_else(|| existing([below_home(".volta"), of_windows()])) {
-        let versions = Versions::at(volta.join("tools/image/node"), inner("bin"), NODE);
-        let default = volta_default(&volta, &versions);
-        all.push((versions, default));
+        add(volta.join("tools/image/node"), inner("bin"), &|versions| volta_default(&volta, versions));
     }
     if let Some(mise) = mise(places) {
-        let versions = Versions::at(mise.join("installs/node"), inner("bin"), NODE);
-        let default = mise_default(places, &versions);
-        all.push((versions, default));
+        add(mise.join("installs/node"), inner("bin"), &|versions| mise_default(places, versions));
     }
     if let Some(asdf) = asdf(places) {
-        let versions = Versions::at(asdf.join("installs/nodejs"), inner("bin"), NODE);
-        let default = tool_versions(places, &versions);
-        all.push((versions, default));
+        add(asdf.join("installs/nodejs"), inner("bin"), &|versions| tool_versions(places, versions));
     }
-    let mut nodes =
-        Nodes { default: all.iter().filter_map(|(_, default)| default.clone()).collect(), others: Vec::new() };
-    let mut others: Vec<(Version, PathBuf)> = all.into_iter().flat_map(|(versions, _)| versions.found).collect();
     // Of the same version, the one of the first manager stays first.
     others.sort_by(|(one, _), (other, _)| other.cmp(one));
     nodes.others = others.into_iter().map(|(_, directory)| directory).collect();
