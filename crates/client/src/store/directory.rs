@@ -26,6 +26,9 @@ pub(super) const ASIDE: &str = "aside";
 /// How long another process that changes the same agent is waited for, unless a caller says otherwise.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(5);
 
+/// Is told once which process is waited for.
+pub type Waiting<'a> = dyn Fn(&str) + Sync + 'a;
+
 /// Installed agents below one directory.
 #[derive(Debug, Clone)]
 pub struct Store {
@@ -90,7 +93,7 @@ impl Store {
 
     /// Waits for the lock of an agent, unless other people can change its directory. `what` describes this process to
     /// others meanwhile, and `wait` is called once with who is waited for.
-    pub(super) async fn lock(&self, id: &AgentId, what: &str, wait: &(dyn Fn(&str) + Sync)) -> Result<Lock, Error> {
+    pub(super) async fn lock(&self, id: &AgentId, what: &str, wait: &Waiting<'_>) -> Result<Lock, Error> {
         let directory = self.directory(id);
         if directory.is_symlink() {
             return Err(Error::Link(directory));
@@ -106,11 +109,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error`]; the agent has not changed then.
-    pub async fn restore_current(
-        &self,
-        id: &AgentId,
-        waiting: &(dyn Fn(&str) + Sync),
-    ) -> Result<Option<String>, Error> {
+    pub async fn restore_current(&self, id: &AgentId, waiting: &Waiting<'_>) -> Result<Option<String>, Error> {
         let agent = self.directory(id);
         if !agent.is_dir() || agent.is_symlink() {
             return Ok(None);

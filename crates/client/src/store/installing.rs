@@ -9,7 +9,7 @@ use acp_registry_host::process::{Environment, Scratch};
 use acp_registry_plan::manifest::{self, AgentId};
 use tokio::task::spawn_blocking;
 
-use super::directory::{ASIDE, Current, FILES, IN_USE, NEW};
+use super::directory::{ASIDE, Current, FILES, IN_USE, NEW, Waiting};
 use super::{Damage, Error, PinChange, Receipt, Store, Version, VersionChange, integrity, leftovers};
 use crate::install::{self, DigestSource, Installer, Kind, Placed, Progress, Proof, Source, is_same_package};
 use crate::provenance::Provenance;
@@ -192,7 +192,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error`]; the agent has not changed then.
-    pub async fn settle(&self, id: &AgentId, waiting: &(dyn Fn(&str) + Sync)) -> Result<(), Error> {
+    pub async fn settle(&self, id: &AgentId, waiting: &Waiting<'_>) -> Result<(), Error> {
         let _lock = self.lock(id, &format!("putting {id} in order"), waiting).await?;
         let agent = self.directory(id);
         if agent.is_dir() {
@@ -205,7 +205,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error`]; the agent has not changed then.
-    pub async fn set_pin(&self, id: &AgentId, is_pinned: bool, waiting: &(dyn Fn(&str) + Sync)) -> Result<(), Error> {
+    pub async fn set_pin(&self, id: &AgentId, is_pinned: bool, waiting: &Waiting<'_>) -> Result<(), Error> {
         let work = if is_pinned { "pinning" } else { "unpinning" };
         let _lock = self.lock(id, &format!("{work} {id}"), waiting).await?;
         let agent = self.directory(id);
@@ -221,7 +221,7 @@ impl Store {
         &self,
         id: &AgentId,
         environment: &Environment,
-        waiting: &(dyn Fn(&str) + Sync),
+        waiting: &Waiting<'_>,
     ) -> Result<bool, Error> {
         let _lock = self.lock(id, &format!("repairing {id}"), waiting).await?;
         let mut version = self.agent(id)?.ok_or_else(|| self.not_installed(id))?.current;
@@ -240,7 +240,7 @@ impl Store {
         &self,
         version: &mut Version,
         answers: bool,
-        waiting: &(dyn Fn(&str) + Sync),
+        waiting: &Waiting<'_>,
     ) -> Result<(), Error> {
         let id = version.receipt.id.clone();
         let lock = self.lock(&id, &format!("checking {id}"), waiting).await?;
@@ -261,7 +261,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error`]; garbage collection may then remove the version when it is not current.
-    pub async fn keep_for(&self, version: &Version, client: &str, wait: &(dyn Fn(&str) + Sync)) -> Result<(), Error> {
+    pub async fn keep_for(&self, version: &Version, client: &str, wait: &Waiting<'_>) -> Result<(), Error> {
         if version.receipt.named_by.contains(client) {
             return Ok(());
         }

@@ -66,7 +66,7 @@ use self::find::names;
 use self::leftovers::{foreign, is_version};
 
 pub(crate) use directory::PATIENCE;
-pub use directory::{PinChange, Store};
+pub use directory::{PinChange, Store, Waiting};
 pub use error::{Error, VersionChange};
 pub(crate) use error::{remove_by_hand, repair_command};
 pub use find::StoredAgent;

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::directory::{CURRENT, Current, IN_USE, RECEIPT};
+use super::directory::{CURRENT, Current, IN_USE, RECEIPT, Waiting};
 use super::find::names;
 use super::integrity::Space;
 use super::leftovers::{self, Cleared, foreign, is_version};
@@ -58,12 +58,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error`]; what was removed until then stays removed, and the rest no longer counts as a version.
-    pub async fn uninstall(
-        &self,
-        id: &AgentId,
-        force: bool,
-        waiting: &(dyn Fn(&str) + Sync),
-    ) -> Result<Option<Freed>, Error> {
+    pub async fn uninstall(&self, id: &AgentId, force: bool, waiting: &Waiting<'_>) -> Result<Option<Freed>, Error> {
         let agent = self.directory(id);
         if !(agent.is_symlink() || self.is_agent(id)) {
             return Err(self.not_installed(id));
