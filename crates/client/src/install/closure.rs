@@ -58,7 +58,7 @@ async fn npm_closure(work: &InstallJob<'_>, package: &str, before: Option<Timest
     ];
     let cache = installer.open_cache();
     let environment = installer.npm_environment(cache.as_ref());
-    let npm = Tool::new(work, "npm", program, environment, installer.registries.npm(&name));
+    let npm = Tool { work, name: "npm", program, environment, registry: installer.registries.npm(&name) };
     let before = before.map(|before| OsString::from(format!("--before={before}")));
     let flags = ["install"].into_iter().chain(npm::OWN).chain(flags).map(OsString::from);
     npm.run(before.into_iter().chain(flags).chain([directory.into()])).await?;
@@ -81,7 +81,7 @@ async fn uv_closure(work: &InstallJob<'_>, package: &Package, python: Option<&st
     arguments.push("wanted.txt");
     let cache = installer.open_cache();
     let environment = installer.uv_environment(package, cache.as_ref())?;
-    let uv = Tool::new(work, "uv", program, environment, installer.registries.python());
+    let uv = Tool { work, name: "uv", program, environment, registry: installer.registries.python() };
     uv.run(arguments).await.map_err(|error| uv::refused(error, &package.package))?;
     Ok(Closure { integrity: None, packages: read(&directory.join("packages.txt"))? })
 }

@@ -68,8 +68,8 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     let npm = |why: Option<&str>| {
         // npm is started by it.
         let program = find(installer, "node", why).and_then(|_| find(installer, "npm", why))?;
-        let environment = installer.npm_environment(cache.as_ref());
-        Ok::<_, Error>(Tool::new(work, "npm", program, environment, installer.registries.npm(&name)))
+        let (environment, registry) = (installer.npm_environment(cache.as_ref()), installer.registries.npm(&name));
+        Ok::<_, Error>(Tool { work, name: "npm", program, environment, registry })
     };
     let approval = approval(work.expected, (&name, &version));
     // npm 12 runs only the install scripts that this file allows.
@@ -340,7 +340,8 @@ impl Installer {
         let expected = Expected::default();
         let work =
             InstallJob { installer: self, expected: &expected, directory: temporary, temporary, progress: &|_| () };
-        let npm = Tool::new(&work, "npm", program, self.npm_environment(None), None);
+        let environment = self.npm_environment(None);
+        let npm = Tool { work: &work, name: "npm", program, environment, registry: None };
         let listed = npm.run(["config", "list", "--json", "--no-update-notifier"]).await.ok()?;
         let settings: Value = serde_json::from_str(&listed.stdout).ok()?;
         let before = settings["before"].as_str().and_then(|time| time.parse::<Timestamp>().ok());
@@ -355,7 +356,8 @@ impl Installer {
         let expected = Expected::default();
         let work =
             InstallJob { installer: self, expected: &expected, directory: temporary, temporary, progress: &|_| () };
-        let npm = Tool::new(&work, "npm", program, self.npm_environment(None), None);
+        let environment = self.npm_environment(None);
+        let npm = Tool { work: &work, name: "npm", program, environment, registry: None };
         ignores_scripts(self, &npm).await == Some(false)
     }
 

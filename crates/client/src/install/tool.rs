@@ -29,12 +29,12 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 pub(super) struct Tool<'a> {
     pub(super) work: &'a InstallJob<'a>,
     /// Its name, for messages.
-    name: &'static str,
+    pub(super) name: &'static str,
     /// Where it is.
-    program: PathBuf,
+    pub(super) program: PathBuf,
     pub(super) environment: Environment,
     /// The package registry that it is told to ask.
-    registry: Option<&'a NamedRegistry>,
+    pub(super) registry: Option<&'a NamedRegistry>,
 }
 
 /// The end of what a package manager that succeeded has written.
@@ -43,17 +43,7 @@ pub(super) struct ToolOutput {
     pub(super) stderr: String,
 }
 
-impl<'a> Tool<'a> {
-    pub(super) fn new(
-        work: &'a InstallJob<'a>,
-        name: &'static str,
-        program: PathBuf,
-        environment: Environment,
-        registry: Option<&'a NamedRegistry>,
-    ) -> Self {
-        Self { work, name, program, environment, registry }
-    }
-
+impl Tool<'_> {
     /// Runs it to its end, and ends all that it has started.
     pub(super) async fn run(&self, arguments: impl IntoIterator<Item: Into<OsString>>) -> Result<ToolOutput, Error> {
         let InstallJob { installer, directory, temporary, progress, .. } = *self.work;

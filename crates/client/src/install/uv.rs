@@ -44,7 +44,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     let build = build_flags(installer);
     // What uv fetches must outlive its home.
     environment.set("UV_PYTHON_INSTALL_DIR", directory.join("python"));
-    let mut uv = Tool::new(work, "uv", program, environment, installer.registries.python());
+    let mut uv = Tool { work, name: "uv", program, environment, registry: installer.registries.python() };
     uv.check_proxy()?;
     (work.progress)(Progress::Running("uv"));
     (work.progress)(Progress::Phase("uv", "resolving packages".to_owned()));
@@ -167,7 +167,7 @@ impl Installer {
         let directory = tempfile::tempdir_in(temporary).map_err(PathError::at(temporary))?;
         let (expected, directory) = (Expected::default(), directory.path());
         let work = InstallJob { installer: self, expected: &expected, directory, temporary, progress: &|_| () };
-        let uv = Tool::new(&work, "uv", program, environment, self.registries.python());
+        let uv = Tool { work: &work, name: "uv", program, environment, registry: self.registries.python() };
         let fetch = async |flags: &[&str]| {
             let usual = ["pip", "install", "--no-progress", "--target", "files"];
             let ran = uv.run([&usual[..], flags, build_flags(self), &["--", &spec]].concat()).await;
