@@ -369,7 +369,7 @@ fn signs(text: &str) -> usize {
     while let Some((&byte, behind)) = rest.split_first() {
         rest = match byte {
             b'"' | b'\'' => behind_string(byte, behind),
-            b'#' => &behind[length_of_line(behind)..],
+            b'#' => &behind[behind.iter().position(|&byte| byte == b'\n').unwrap_or(behind.len())..],
             _ => {
                 count += usize::from(b"=,[{".contains(&byte));
                 behind
@@ -400,10 +400,6 @@ fn behind_string(quote: u8, text: &[u8]) -> &[u8] {
         }
     }
     &[]
-}
-
-fn length_of_line(text: &[u8]) -> usize {
-    text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len())
 }
 
 impl From<Error> for Failure {

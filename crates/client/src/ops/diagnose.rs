@@ -16,7 +16,6 @@ use super::{Event, Events, Report, Starting, learn_revocations, limit, unremoved
 use crate::doctor::{self, CheckStatus, DiagnosedAgent, Diagnosis};
 use crate::index::Loaded;
 use crate::session::{AgentSpec, Session};
-use crate::store::Version;
 
 /// What to diagnose.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -124,7 +123,13 @@ async fn fix(ids: &[AgentId], session: &Session, events: &Events<'_>) -> Failed 
     let mut failed = Failed::new();
     for id in ids {
         let repaired = match session.store.agent(id) {
-            Ok(Some(agent)) => repair_if_needed(&agent.current, session, events).await,
+            Ok(Some(agent)) => match Need::find(&agent.current, &session.environment()) {
+                None => Ok(None),
+                Some(need) => {
+                    let repaired = repair(&agent.current, need, session, events).await;
+                    repaired.map(|()| Some(format!("repaired {id}: {}", need.why())))
+                }
+            },
             _ => restore(id, session, events)
                 .await
                 .map(|version| version.map(|version| format!("repaired {id}: {version} is started from now on"))),
@@ -139,16 +144,6 @@ async fn fix(ids: &[AgentId], session: &Session, events: &Events<'_>) -> Failed 
         }
     }
     failed
-}
-
-async fn repair_if_needed(
-    version: &Version,
-    session: &Session,
-    events: &Events<'_>,
-) -> Result<Option<String>, Failure> {
-    let Some(need) = Need::find(version, &session.environment()) else { return Ok(None) };
-    repair(version, need, session, events).await?;
-    Ok(Some(format!("repaired {}: {}", version.receipt.id, need.why())))
 }
 
 /// Reinstalls packages that do not answer although no damage was found, and starts them once more.

@@ -103,10 +103,7 @@ pub(super) struct AgentResult {
 pub async fn install(session: &Session, request: &Install, events: &Events<'_>) -> Result<InstallReport, Failure> {
     let (results, index) = if request.locked {
         let path = request.lock.as_deref().unwrap_or(Path::new(NAME));
-        let mut tasks = plans_in(path, &request.agents, request.dist, session)?;
-        for task in &mut tasks {
-            task.terms = request.terms();
-        }
+        let tasks = plans_in(path, request, session)?;
         if session.options().refresh {
             // A lock file needs no index, but the copies of an earlier run may be older than a recall.
             let ids: Vec<&str> = tasks.iter().map(|task| task.plan.id.as_str()).collect();
@@ -357,17 +354,12 @@ fn warn(done: &InstallOutcome, is_checked: bool, events: &Events<'_>) {
 }
 
 /// Plans the installation of the named agents from the lock file, or of all its agents if none is named.
-fn plans_in(
-    path: &Path,
-    named: &[AgentSpec],
-    kind: Option<Kind>,
-    session: &Session,
-) -> Result<Vec<InstallRequest>, Failure> {
+fn plans_in(path: &Path, request: &Install, session: &Session) -> Result<Vec<InstallRequest>, Failure> {
     let refused = |message| Failure::refused(message).code(Code::LockMismatch);
     let file = LockFile::read(path)?;
     let shown = path.display();
     let all = file.agents.keys().map(|id| AgentSpec::any(id));
-    let named: Vec<AgentSpec> = if named.is_empty() { all.collect() } else { named.to_vec() };
+    let named: Vec<AgentSpec> = if request.agents.is_empty() { all.collect() } else { request.agents.clone() };
     let mut tasks = Vec::new();
     if let Some(latest) = named.iter().find(|one| one.is_latest) {
         let message = format!(
@@ -387,7 +379,7 @@ fn plans_in(
             let failure = refused(format!("the lock file {shown} has {id} {other}, not {version}"));
             return Err(failure.help(format!("name {id} without a version to install that of the lock file")));
         }
-        let wanted = PlanOptions { kind, ..session.wanted(known.clone()) };
+        let wanted = PlanOptions { kind: request.dist, ..session.wanted(known.clone()) };
         let plan = resolve(&[locked.offer()], &wanted, &session.host())?;
         let is_known = match plan.source {
             Source::Binary(_) => plan.expected.sha256.is_some(),
@@ -398,7 +390,7 @@ fn plans_in(
             let message = format!("the lock file {shown} has no digests for {id} by {kind}");
             return Err(refused(message).help(format!("record them with `acp-registry install {id} --lock {shown}`")));
         }
-        tasks.push(InstallRequest::new(plan));
+        tasks.push(InstallRequest { terms: request.terms(), ..InstallRequest::new(plan) });
     }
     Ok(tasks)
 }
