@@ -418,20 +418,15 @@ fn in_folder(folder: &Path) -> Vec<&'static str> {
 
 impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Self {
-        let help = registry_remedy(&error);
-        Self::unable(error).code(Code::InvalidRegistry).help(help)
-    }
-}
-
-/// The help if the registry directory cannot be read.
-fn registry_remedy(error: &LoadError) -> String {
-    let LoadError(PathError { path, error }) = error;
-    match error.kind() {
-        ErrorKind::NotFound => {
-            format!("correct the path, or create a registry with `acp-registry init {}`", path.display())
-        }
-        ErrorKind::NotADirectory => "name the directory of a registry, which holds its `registry.toml`".to_owned(),
-        _ => "make the directory readable, or name another with --registry-dir".to_owned(),
+        let LoadError(PathError { path, error: cause }) = &error;
+        let help = match cause.kind() {
+            ErrorKind::NotFound => {
+                format!("correct the path, or create a registry with `acp-registry init {}`", path.display())
+            }
+            ErrorKind::NotADirectory => "name the directory of a registry, which holds its `registry.toml`".to_owned(),
+            _ => "make the directory readable, or name another with --registry-dir".to_owned(),
+        };
+        Self::unable(&error).code(Code::InvalidRegistry).help(help)
     }
 }
 

@@ -13,7 +13,7 @@ use acp_registry_sources::Needs;
 use super::{AgentSpec, Error, Session};
 use crate::doctor;
 use crate::index::{Index, Missing};
-use crate::install::{DigestSource, Expected, Installer, Interpreter, Kind, Progress, Shortfall, Source};
+use crate::install::{DigestSource, Expected, Interpreter, Kind, Progress, Shortfall, Source};
 use crate::provenance::{self, Inquiry, Memory, Require, TrustRoots, is_same_repository};
 use crate::resolve::{self, Host, Offer, OfferOrigin, Plan, PlanOptions, pick, resolve};
 use crate::store::{self, InstallOrder, InstallOutcome, MakeCurrent, PinChange, Store, Version};
@@ -117,7 +117,11 @@ impl Session {
         installer.allow_build |= self.store.versions(&plan.id)?.iter().any(|version| version.receipt.remarks.may_build);
         installer.requires_digest = request.terms.require >= Require::Digest;
         installer.inquiry = self.inquiry(plan, request.terms)?.map(Arc::new);
-        let again = request.again || !is_proven || self.may_run_scripts_now(plan, &installer).await?;
+        let lacks_scripts = there.is_some_and(|there| there.receipt.remarks.scripts_not_run.are_forbidden_by_npm());
+        // npm may run the install scripts now that it was forbidden to run then.
+        let again = request.again
+            || !is_proven
+            || (lacks_scripts && !self.options.is_offline && installer.runs_scripts(&temporary()).await);
         let progress = |progress| on_event(InstallEvent::Progress(progress));
         let waiting = |holder: &str| on_event(InstallEvent::Waiting(holder));
         let order = InstallOrder {
@@ -256,13 +260,6 @@ impl Session {
         }))
     }
 
-    /// Whether npm may run the install scripts now that it was forbidden to run when this was installed.
-    async fn may_run_scripts_now(&self, plan: &Plan, installer: &Installer) -> Result<bool, Error> {
-        let there = self.store.installed(plan)?;
-        let lacks_scripts = there.is_some_and(|there| there.receipt.remarks.scripts_not_run.are_forbidden_by_npm());
-        Ok(lacks_scripts && !self.options.is_offline && installer.runs_scripts(&temporary()).await)
-    }
-
     /// Starts an agent that was just installed, sends `initialize`, and records whether it answers. `None` where that
     /// is known or cannot be checked: the version was there and has answered before, or is for another platform. An
     /// agent that does not answer stays installed. `waiting` is called with the process that is waited for.
@@ -296,15 +293,12 @@ impl Session {
     }
 }
 
-/// Whether a version that is there has the proof that is asked for.
+/// Whether a version that is there has the proof that is asked for, and its publisher, where one is known, is of the repository
+/// that the plan names.
 fn is_proven(there: Option<&Version>, plan: &Plan, terms: Terms) -> bool {
-    there.is_none_or(|there| terms.are_met(there) && is_by(plan, there))
-}
-
-/// Whether the publisher of an installed version, where one is known, is of the repository that the plan names.
-fn is_by(plan: &Plan, there: &Version) -> bool {
+    let Some(there) = there else { return true };
     let known = there.receipt.provenance.as_ref().zip(plan.repository.as_deref());
-    known.is_none_or(|(known, wanted)| is_same_repository(&known.publisher.repository, wanted))
+    terms.are_met(there) && known.is_none_or(|(known, wanted)| is_same_repository(&known.publisher.repository, wanted))
 }
 
 impl Session {
