@@ -7,9 +7,10 @@ use askama::Template;
 
 use super::listing::Listing;
 use super::pages::{Frame, Site};
-use super::text::{Xml, empty_line, end_line, shown, text_line};
-use super::{SiteError, SiteFile, page, text};
+use super::text::{self, FeedEntry, shown};
+use super::{SiteError, SiteFile, page};
 use acp_registry_gate::history::{EventKind, Extent, History, HistoryEvent};
+use acp_registry_plan::timestamp::Timestamp;
 
 /// The number of events on a page.
 const PAGE: usize = 100;
@@ -98,15 +99,14 @@ impl<'a> Changelog<'a> {
     /// Renders `new.atom` and `updated.atom`. Without events or an address there is no feed, which needs both.
     pub(super) fn feeds(&self) -> Result<Vec<SiteFile>, SiteError> {
         let Some(newest) = self.events.first().filter(|_| self.site.has_address()) else { return Ok(Vec::new()) };
-        let feed = |path: &str, title: &str, is_in: fn(&EventKind) -> bool| -> Result<SiteFile, SiteError> {
+        let one = |path: &str, title: &str, is_in: fn(&EventKind) -> bool| -> Result<SiteFile, SiteError> {
             let events = self.events.iter().filter(|event| is_in(&event.kind)).take(ENTRIES);
             let changes: Vec<AgentChange> = events.map(|event| self.change(event)).collect();
-            let (base_url, updated) = (&self.site.base_url, &newest.time.to_string());
-            Feed { base_url, path, page: "changes/", title, updated, changes: &changes }.file()
+            Ok(feed(&self.site.base_url, path, "changes/", title, newest.time, &changes)?)
         };
         Ok(vec![
-            feed("new.atom", "New ACP agents", |kind| *kind == EventKind::Added)?,
-            feed("updated.atom", "New versions of ACP agents", |kind| matches!(kind, EventKind::Updated { .. }))?,
+            one("new.atom", "New ACP agents", |kind| *kind == EventKind::Added)?,
+            one("updated.atom", "New versions of ACP agents", |kind| matches!(kind, EventKind::Updated { .. }))?,
         ])
     }
 
@@ -122,66 +122,34 @@ impl<'a> Changelog<'a> {
 pub(super) fn agent_feed(site: &Site, listing: &Listing<'_>) -> Result<Option<SiteFile>, SiteError> {
     let Some(newest) = listing.events.first().filter(|_| site.has_address()) else { return Ok(None) };
     let page = format!("agents/{}/", listing.id);
-    let feed = Feed {
-        base_url: &site.base_url,
-        path: &format!("{page}feed.atom"),
-        page: &page,
-        title: &format!("{}: versions", listing.name),
-        updated: &newest.time.to_string(),
-        changes: &AgentChange::of(listing),
-    };
-    feed.file().map(Some)
+    let (path, title) = (format!("{page}feed.atom"), format!("{}: versions", listing.name));
+    Ok(Some(feed(&site.base_url, &path, &page, &title, newest.time, &AgentChange::of(listing))?))
 }
 
-/// A feed.
-pub(super) struct Feed<'a> {
-    pub(super) base_url: &'a str,
-    /// Path of the feed.
-    pub(super) path: &'a str,
-    /// Path of the page with the same changes.
-    pub(super) page: &'a str,
-    pub(super) title: &'a str,
-    /// Time of the newest event. It may be in another feed.
-    pub(super) updated: &'a str,
-    pub(super) changes: &'a [AgentChange],
-}
-
-impl Feed<'_> {
-    /// Renders the feed.
-    pub(super) fn file(&self) -> Result<SiteFile, SiteError> {
-        let bytes = text::document("feed", "http://www.w3.org/2005/Atom", |xml| {
-            let address = format!("{}/{}", self.base_url, self.path);
-            text_line(xml, "title", self.title)?;
-            text_line(xml, "id", &address)?;
-            empty_line(xml, "link", &[("rel", "self"), ("type", "application/atom+xml"), ("href", &address)])?;
-            page_link(xml, &format!("{}/{}", self.base_url, self.page))?;
-            text_line(xml, "updated", self.updated)?;
-            xml.create_element("author").write_inner_content(|xml| text::text(xml, "name", &[], "ACP agents"))?;
-            end_line(xml)?;
-            self.changes.iter().try_for_each(|change| self.entry(xml, change))
-        })?;
-        Ok((self.path.to_owned(), bytes))
-    }
-
-    fn entry(&self, xml: &mut Xml, change: &AgentChange) -> io::Result<()> {
+/// Renders the feed at a path, with the same changes as a page. The newest event may be in another feed.
+fn feed(
+    base: &str,
+    path: &str,
+    page: &str,
+    title: &str,
+    newest: Timestamp,
+    changes: &[AgentChange],
+) -> io::Result<SiteFile> {
+    let entry = |change: &AgentChange| {
         let AgentChange { id, kind, label, name, version, time, .. } = change;
-        let address = format!("{}/agents/{id}/", self.base_url);
-        xml.create_element("entry").write_inner_content(|xml| {
-            end_line(xml)?;
-            text_line(xml, "title", &format!("{label}: {name} {version}"))?;
-            text_line(xml, "id", &format!("{address}#{kind}-{time}"))?;
-            let page = if change.is_there { address } else { format!("{}/changes/", self.base_url) };
-            page_link(xml, &page)?;
-            text_line(xml, "updated", time)?;
-            empty_line(xml, "category", &[("term", kind)])?;
-            text_line(xml, "summary", &summary(change))
-        })?;
-        end_line(xml)
-    }
-}
-
-fn page_link(xml: &mut Xml, address: &str) -> io::Result<()> {
-    empty_line(xml, "link", &[("rel", "alternate"), ("type", "text/html"), ("href", address)])
+        let address = format!("{base}/agents/{id}/");
+        FeedEntry {
+            title: format!("{label}: {name} {version}"),
+            id: format!("{address}#{kind}-{time}"),
+            page: if change.is_there { address } else { format!("{base}/changes/") },
+            updated: time.clone(),
+            kind: Some(kind),
+            summary: summary(change),
+        }
+    };
+    let (page, updated) = (format!("{base}/{page}"), newest.to_string());
+    let bytes = text::feed(&format!("{base}/{path}"), &page, title, &updated, changes.iter().map(entry))?;
+    Ok((path.to_owned(), bytes))
 }
 
 fn summary(change: &AgentChange) -> String {
@@ -262,15 +230,9 @@ mod tests {
             release: None,
             is_there: false,
         };
-        let feed = Feed {
-            base_url: "https://example.com",
-            path: "agents/a/feed.atom",
-            page: "agents/a/",
-            title: hostile,
-            updated: "2026-01-01T00:00:00Z",
-            changes: &[change],
-        };
-        let (_, bytes) = feed.file().unwrap();
+        let newest = "2026-01-01T00:00:00Z".parse().unwrap();
+        let (path, page) = ("agents/a/feed.atom", "agents/a/");
+        let (_, bytes) = feed("https://example.com", path, page, hostile, newest, &[change]).unwrap();
         let text = String::from_utf8(bytes).unwrap();
         let mut reader = quick_xml::Reader::from_str(&text);
         let (mut depth, mut names) = (0, Vec::new());

@@ -218,9 +218,9 @@ impl Proof {
             title: "Starts",
             class,
             words,
-            version: answer.and_then(|answer| answer.version.as_deref()).map(|text| shown(text, 40)),
-            system: listing.examined().and_then(examinations::system),
-            day: answer.and_then(|answer| answer.day.clone()),
+            version: listing.answered_version(),
+            system: listing.examined().and_then(|examined| examinations::system(examined.platform.as_deref())),
+            day: listing.answered_on().map(ToOwned::to_owned),
         };
         let (class, words) = bytes(distribution);
         let bytes = Self { title: "Bytes", class, words, version: None, system: None, day: None };
@@ -259,7 +259,7 @@ impl Proof {
             class,
             words: shown(&first.into_iter().chain(chars).collect::<String>(), 160),
             version: Some(shown(&examined.version, 40)),
-            system: examinations::system(examined),
+            system: examinations::system(examined.platform.as_deref()),
             day: examined.at.map(Timestamp::day),
         }
     }

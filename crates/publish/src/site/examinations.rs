@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::listing::{Listing, system_name};
 use super::pages::{Frame, Site};
-use super::text::{self, Xml, empty_line, end_line, shown, text_line};
+use super::text::{self, FeedEntry, shown};
 use super::{SiteError, SiteFile, page};
 
 /// The maximum number of lines on the page and entries of the feed; `examinations.json` has all.
@@ -60,8 +60,7 @@ impl Line<'_> {
     }
 
     fn system(&self) -> Option<String> {
-        let os = self.past.platform.as_deref()?.split('-').next().unwrap_or_default();
-        Some(shown(system_name(os), 40))
+        system(self.past.platform.as_deref())
     }
 
     /// The class and the word of a level.
@@ -164,39 +163,24 @@ fn feed(site: &Site, lines: &[Line<'_>]) -> io::Result<Vec<u8>> {
     let time = |day: Option<&str>| format!("{}T00:00:00Z", day.unwrap_or("1970-01-01"));
     let updated = time(changed.first().and_then(|(line, _)| line.past.day.as_deref()));
     let mut used: BTreeMap<&str, usize> = BTreeMap::new();
-    text::document("feed", "http://www.w3.org/2005/Atom", |xml| {
-        text_line(xml, "title", "Verdicts on ACP agents that changed")?;
-        text_line(xml, "id", &format!("{base}/examined.atom"))?;
-        let own = format!("{base}/examined.atom");
-        empty_line(xml, "link", &[("rel", "self"), ("type", "application/atom+xml"), ("href", &own)])?;
-        let html = format!("{base}/examined/");
-        empty_line(xml, "link", &[("rel", "alternate"), ("type", "text/html"), ("href", &html)])?;
-        text_line(xml, "updated", &updated)?;
-        xml.create_element("author").write_inner_content(|xml| text::text(xml, "name", &[], "ACP agents"))?;
-        end_line(xml)?;
-        for (line, change) in &changed {
-            let count = used.entry(&line.listing.id).or_default();
-            *count += 1;
-            entry(xml, base, line, change, &time(line.past.day.as_deref()), *count)?;
-        }
-        Ok(())
-    })
-}
-
-fn entry(xml: &mut Xml, base: &str, line: &Line<'_>, change: &str, time: &str, count: usize) -> io::Result<()> {
-    let address = format!("{base}/agents/{}/", line.listing.id);
-    xml.create_element("entry").write_inner_content(|xml| {
-        end_line(xml)?;
-        text_line(xml, "title", &format!("{} {}: {change}", line.listing.name, line.version()))?;
-        // Versions are the publishers' text, and not part of an address.
-        text_line(xml, "id", &format!("{address}#examined-{time}-{count}"))?;
-        empty_line(xml, "link", &[("rel", "alternate"), ("type", "text/html"), ("href", &address)])?;
-        text_line(xml, "updated", time)?;
+    let entries = changed.iter().map(|(line, change)| {
+        let count = used.entry(&line.listing.id).or_default();
+        *count += 1;
+        let (page, time) = (format!("{base}/agents/{}/", line.listing.id), time(line.past.day.as_deref()));
         let failed = line.failed();
         let failed = if failed.is_empty() { String::new() } else { format!(" Fails: {failed}.") };
-        text_line(xml, "summary", &format!("{change}.{failed}"))
-    })?;
-    end_line(xml)
+        FeedEntry {
+            title: format!("{} {}: {change}", line.listing.name, line.version()),
+            // Versions are the publishers' text, and not part of an address.
+            id: format!("{page}#examined-{time}-{count}"),
+            page,
+            updated: time,
+            kind: None,
+            summary: format!("{change}.{failed}"),
+        }
+    });
+    let (address, page) = (format!("{base}/examined.atom"), format!("{base}/examined/"));
+    text::feed(&address, &page, "Verdicts on ACP agents that changed", &updated, entries)
 }
 
 /// Maximum number of results on a page.
@@ -247,7 +231,7 @@ impl Tests {
             class,
             judgement,
             version: shown(&examined.version, 40),
-            system: system(examined),
+            system: system(examined.platform.as_deref()),
             day: examined.at.map(Timestamp::day),
             network: match record.has_network {
                 Some(true) => ", with access to the network",
@@ -301,9 +285,9 @@ fn by_reason<'a>(checks: impl Iterator<Item = &'a CheckRecord>) -> Vec<(String, 
     reasons
 }
 
-/// The operating system of the machine, if known.
-pub(super) fn system(examined: &EarlierExamination) -> Option<String> {
-    let os = examined.platform.as_deref()?.split('-').next().unwrap_or_default();
+/// The operating system of a platform, if known.
+pub(super) fn system(platform: Option<&str>) -> Option<String> {
+    let os = platform?.split('-').next().unwrap_or_default();
     Some(shown(system_name(os), 40))
 }
 

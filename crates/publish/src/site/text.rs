@@ -103,6 +103,53 @@ pub(super) fn end_line(xml: &mut Xml) -> io::Result<()> {
     xml.write_event(Event::Text(BytesText::from_escaped("\n")))
 }
 
+/// An entry of a feed.
+pub(super) struct FeedEntry {
+    pub(super) title: String,
+    pub(super) id: String,
+    /// The address of a page.
+    pub(super) page: String,
+    pub(super) updated: String,
+    pub(super) kind: Option<&'static str>,
+    pub(super) summary: String,
+}
+
+/// Writes a feed, which has an address, and that of a page with the same changes.
+pub(super) fn feed(
+    address: &str,
+    page: &str,
+    title: &str,
+    updated: &str,
+    mut entries: impl Iterator<Item = FeedEntry>,
+) -> io::Result<Vec<u8>> {
+    let page_link = |xml: &mut Xml, address: &str| {
+        empty_line(xml, "link", &[("rel", "alternate"), ("type", "text/html"), ("href", address)])
+    };
+    document("feed", "http://www.w3.org/2005/Atom", |xml| {
+        text_line(xml, "title", title)?;
+        text_line(xml, "id", address)?;
+        empty_line(xml, "link", &[("rel", "self"), ("type", "application/atom+xml"), ("href", address)])?;
+        page_link(xml, page)?;
+        text_line(xml, "updated", updated)?;
+        xml.create_element("author").write_inner_content(|xml| text(xml, "name", &[], "ACP agents"))?;
+        end_line(xml)?;
+        entries.try_for_each(|entry| {
+            xml.create_element("entry").write_inner_content(|xml| {
+                end_line(xml)?;
+                text_line(xml, "title", &entry.title)?;
+                text_line(xml, "id", &entry.id)?;
+                page_link(xml, &entry.page)?;
+                text_line(xml, "updated", &entry.updated)?;
+                if let Some(kind) = entry.kind {
+                    empty_line(xml, "category", &[("term", kind)])?;
+                }
+                text_line(xml, "summary", &entry.summary)
+            })?;
+            end_line(xml)
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
