@@ -12,33 +12,14 @@ use acp_registry_gate::check::{RULES, Rule, schema};
 use askama::Template;
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 
-use super::pages::{Frame, RuleGroup, Rules, ShownExample, ShownRule, Site};
+use super::pages::{Frame, Site};
 use super::{SiteError, SiteFile, page};
-
-/// The page of a command.
-struct CommandPage {
-    /// The folder of the page.
-    path: String,
-    /// The full name of the command, with `acp-registry`.
-    title: &'static str,
-    about: &'static str,
-    text: &'static str,
-}
-
-impl CommandPage {
-    /// The title is the first line of the Markdown, the description its first paragraph.
-    fn of((name, text): &(&'static str, &'static str)) -> Self {
-        let mut paragraphs = text.split("\n\n");
-        let title = paragraphs.next().unwrap_or_default().trim_start_matches("# ");
-        Self { path: format!("docs/commands/{name}/"), title, about: paragraphs.next().unwrap_or_default(), text }
-    }
-}
 
 #[derive(Template)]
 #[template(path = "commands.html")]
 struct Commands<'a> {
     f: Frame<'a>,
-    commands: &'a [CommandPage],
+    commands: &'a [Guide],
 }
 
 #[derive(Template)]
@@ -61,55 +42,48 @@ pub(super) fn pages(site: &Site) -> Result<Vec<SiteFile>, SiteError> {
     let description = "How to use, add and publish agents and use them from programs, and the rules of the registry.";
     let f = Frame::new(site, "docs/", "Documentation – ACP agents", description);
     let mut files = vec![page("docs/", &Docs { f, guides: &GUIDES, reference: &REFERENCE })?];
-    for guide in GUIDES.iter().chain(&REFERENCE) {
-        files.push(document(site, &format!("docs/{}/", guide.id), guide.title, guide.about, guide.text)?);
+    let commands = COMMANDS.map(Guide::of_command);
+    for guide in GUIDES.iter().chain(&REFERENCE).chain(&commands) {
+        files.push(document(site, guide)?);
     }
-    let commands: Vec<CommandPage> = COMMANDS.iter().map(CommandPage::of).collect();
     let f =
         Frame::new(site, "docs/commands/", "Commands – ACP agents", "Every command of acp-registry with its flags.");
     files.push(page("docs/commands/", &Commands { f, commands: &commands })?);
-    for command in &commands {
-        files.push(document(site, &command.path, command.title, command.about, command.text)?);
-    }
     Ok(files)
 }
 
 /// Renders a page from Markdown, and replaces the address of the public registry with that of this one.
-fn document(site: &Site, path: &str, title: &'static str, about: &str, markdown: &str) -> Result<SiteFile, SiteError> {
+fn document(site: &Site, guide: &Guide) -> Result<SiteFile, SiteError> {
+    let path = format!("docs/{}/", guide.id);
     let base = site.registry_url.as_deref().and_then(|url| url.strip_suffix("/registry.json"));
-    let f = Frame::new(site, path, &format!("{title} – ACP agents"), about);
-    let text = render(markdown, &|text| match base {
+    let f = Frame::new(site, &path, &format!("{} – ACP agents", guide.title), guide.about);
+    let text = render(guide.text, &|text| match base {
         Some(base) => text.replace(DEFAULT_BASE_URL, base),
         None => text.to_owned(),
     });
-    page(path, &ShownGuide { f, title, text })
+    page(&path, &ShownGuide { f, title: guide.title, text })
+}
+
+#[derive(Template)]
+#[template(path = "rules.html")]
+pub(super) struct Rules<'a> {
+    f: Frame<'a>,
+    /// The rules by group.
+    groups: Vec<&'static [&'static Rule]>,
 }
 
 /// Renders `/docs/rules/` from the rules.
 pub(super) fn rules(site: &Site) -> Rules<'_> {
-    let mut groups: Vec<RuleGroup> = Vec::new();
-    for rule in RULES {
-        match groups.last_mut().filter(|group| group.name == rule.group()) {
-            Some(group) => group.rules.push(shown(rule)),
-            None => groups.push(RuleGroup { name: rule.group(), rules: vec![shown(rule)] }),
-        }
-    }
     let description = "What is checked in a registry of ACP agents, why, and what to do about each finding.";
-    Rules { f: Frame::new(site, "docs/rules/", "Rules – ACP agents", description), rule_groups: groups }
+    let f = Frame::new(site, "docs/rules/", "Rules – ACP agents", description);
+    Rules { f, groups: RULES.chunk_by(|one, other| one.group() == other.group()).collect() }
 }
 
-fn shown(rule: &Rule) -> ShownRule {
+/// The examples of a rule, with their titles.
+fn examples(rule: &Rule) -> Vec<(String, String)> {
     let fails = rule.fails.excerpts().into_iter().map(|(file, text)| (format!("Reported, in {file}"), text));
     let passes = rule.passes.excerpts().into_iter().map(|(file, text)| (format!("Passes, in {file}"), text));
-    ShownRule {
-        id: rule.name.replace('/', "-"),
-        name: rule.name,
-        level: rule.level.as_str(),
-        summary: rule.summary,
-        why: rule.why,
-        fix: rule.fix,
-        examples: fails.chain(passes).map(|(title, text)| ShownExample { title, text }).collect(),
-    }
+    fails.chain(passes).collect()
 }
 
 /// Embeds the schemas of these names.
@@ -132,14 +106,23 @@ pub(super) fn schemas(base_url: &str) -> impl Iterator<Item = SiteFile> {
     SCHEMAS.iter().map(move |(path, text)| ((*path).to_owned(), text.replace(schema::BASE, &base).into_bytes()))
 }
 
-/// A document: a guide or a page of the reference.
+/// A document: a guide, a page of the reference, or the page of a command.
 pub(super) struct Guide {
-    /// The folder below `/docs/`, which is the file's name without its extension.
+    /// The folder below `/docs/`; of a guide, this is the file's name without its extension.
     pub(super) id: &'static str,
     pub(super) title: &'static str,
     /// Its content and audience, in one sentence.
     pub(super) about: &'static str,
     pub(super) text: &'static str,
+}
+
+impl Guide {
+    /// The page of a command: its full name is the first line of the Markdown, and the first paragraph says what it is about.
+    fn of_command((id, text): (&'static str, &'static str)) -> Self {
+        let mut paragraphs = text.split("\n\n");
+        let title = paragraphs.next().unwrap_or_default().trim_start_matches("# ");
+        Self { id, title, about: paragraphs.next().unwrap_or_default(), text }
+    }
 }
 
 /// Documents of a folder, each with its id, its title and what it is about.
@@ -175,10 +158,10 @@ const REFERENCE: [Guide; 14] = guides! { "../../../../docs/":
     "library" is "The library": "Use the registry from Rust.",
 };
 
-/// Name and Markdown of each command's page.
+/// Id and Markdown of each command's page.
 macro_rules! commands {
     ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("../../../../docs/commands/acp-registry-", $name, ".md")))),*]
+        [$((concat!("commands/", $name), include_str!(concat!("../../../../docs/commands/acp-registry-", $name, ".md")))),*]
     };
 }
 
@@ -378,7 +361,8 @@ mod tests {
         let files = fs::read_dir(folder).unwrap().map(|item| item.unwrap().file_name().into_string().unwrap());
         let named = |name: &str| Some(name.strip_prefix("acp-registry-")?.strip_suffix(".md")?.to_owned());
         let written: BTreeSet<String> = files.filter_map(|name| named(&name)).collect();
-        let pages: BTreeSet<String> = COMMANDS.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let pages: BTreeSet<String> =
+            COMMANDS.iter().filter_map(|(id, _)| id.strip_prefix("commands/")).map(ToOwned::to_owned).collect();
         assert_eq!(written, pages);
     }
 

@@ -208,36 +208,6 @@ pub(super) struct List<'a> {
     pub(super) next: Option<String>,
 }
 
-#[derive(Template)]
-#[template(path = "rules.html")]
-pub(super) struct Rules<'a> {
-    pub(super) f: Frame<'a>,
-    pub(super) rule_groups: Vec<RuleGroup>,
-}
-
-/// The rules of a group.
-pub(super) struct RuleGroup {
-    pub(super) name: &'static str,
-    pub(super) rules: Vec<ShownRule>,
-}
-
-/// The documentation of a rule.
-pub(super) struct ShownRule {
-    pub(super) id: String,
-    pub(super) name: &'static str,
-    pub(super) level: &'static str,
-    pub(super) summary: &'static str,
-    pub(super) why: &'static str,
-    pub(super) fix: &'static str,
-    pub(super) examples: Vec<ShownExample>,
-}
-
-/// An example of a rule.
-pub(super) struct ShownExample {
-    pub(super) title: String,
-    pub(super) text: String,
-}
-
 /// Agents of a list below one heading.
 pub(super) struct ListSection<'a> {
     /// The letter that their names begin with; `None` in lists without letters.
