@@ -6,7 +6,7 @@ use std::path::Path;
 use acp_registry::config::{PreviewSetting, SiteConfig};
 use acp_registry::history::History;
 use acp_registry::revocations::Revocations;
-use acp_registry::site::{Known, SiteOptions, render};
+use acp_registry::site::{Catalog, Known, SiteOptions};
 use acp_registry::verify::Snapshot;
 use html5gum::{Token, Tokenizer};
 use serde_json::{Value, json};
@@ -45,7 +45,16 @@ pub(crate) fn site_with(agents: &[Value], capabilities: &Value, history: &Value,
         revocations: &Revocations::default(),
         earlier: &|_| None,
     };
-    render(options).unwrap()
+    render(options)
+}
+
+/// All files of a site.
+pub(crate) fn render(options: SiteOptions<'_>) -> BTreeMap<String, Vec<u8>> {
+    let catalog = Catalog::new(options).unwrap();
+    let mut files: BTreeMap<String, Vec<u8>> = catalog.parts().iter().flat_map(|part| part().unwrap()).collect();
+    let last = catalog.last(files.keys().map(String::as_str)).unwrap();
+    files.extend(last);
+    files
 }
 
 /// A history in which every agent was added one day and updated the next, and another one was removed.

@@ -7,10 +7,11 @@ use acp_registry::config::SiteConfig;
 use acp_registry::history::History;
 use acp_registry::revocations::Revocations;
 use acp_registry::settings::{elisp, lua, shell};
-use acp_registry::site::{Known, SiteOptions, render};
+use acp_registry::site::{Known, SiteOptions};
 use acp_registry::verify::Snapshot;
 use serde_json::{Value, json};
 
+use crate::site::render;
 use crate::support::skipped;
 
 /// Texts that are difficult to quote.
@@ -188,7 +189,7 @@ fn known_snippets(agent: &Value, snapshot: &Snapshot) -> Vec<(String, String)> {
         revocations: &Revocations::default(),
         earlier: &|_| None,
     };
-    let page = String::from_utf8(render(options).unwrap()["agents/x/index.html"].clone()).unwrap();
+    let page = String::from_utf8(render(options)["agents/x/index.html"].clone()).unwrap();
     let unescape = |text: &str| {
         let text = text.replace("&#60;", "<").replace("&#62;", ">").replace("&#34;", "\"").replace("&#39;", "'");
         text.replace("&#38;", "&")

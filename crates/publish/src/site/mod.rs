@@ -26,7 +26,6 @@ mod picture;
 mod text;
 
 use acp_registry_plan::failure::Failure;
-use std::collections::BTreeMap;
 use std::io;
 
 use acp_registry_client::index::FACETS;
@@ -129,9 +128,6 @@ pub enum SiteError {
     /// A picture for link previews cannot be drawn.
     #[error("a picture cannot be drawn: {0}")]
     Picture(#[source] io::Error),
-    /// A part of the site cannot be rendered.
-    #[error(transparent)]
-    Render(#[from] RenderError),
 }
 
 /// Path and content of a file.
@@ -270,21 +266,6 @@ fn part<'a>(render: impl Fn() -> Result<Vec<SiteFile>, SiteError> + Send + Sync 
 struct RawIndex<'a> {
     #[serde(borrow, default)]
     agents: Vec<&'a RawValue>,
-}
-
-/// Renders all files of the site in memory. The same options give the same bytes.
-///
-/// # Errors
-/// [`SiteError::Index`] if the index is not JSON. The other errors do not occur with a valid index.
-pub fn render(options: SiteOptions<'_>) -> Result<BTreeMap<String, Vec<u8>>, SiteError> {
-    let catalog = Catalog::new(options)?;
-    let mut files = BTreeMap::new();
-    for part in catalog.parts() {
-        files.extend(part()?);
-    }
-    let last = catalog.last(files.keys().map(String::as_str))?;
-    files.extend(last);
-    Ok(files)
 }
 
 /// Whether the tree has a file of this path. Paths with placeholders count as missing.
