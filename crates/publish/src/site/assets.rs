@@ -31,7 +31,7 @@ macro_rules! style {
     };
 }
 
-const FILES: [(&str, &str, &str); 10] = [
+const FILES: [(&str, &str, &str); 11] = [
     ("style", "css", style!()),
     ("theme", "js", include_str!("assets/theme.js")),
     ("search", "js", include_str!("assets/search.js")),
@@ -41,6 +41,7 @@ const FILES: [(&str, &str, &str); 10] = [
     ("tabs", "js", include_str!("assets/tabs.js")),
     ("matrix", "css", include_str!("assets/style/matrix.css")),
     ("compare", "js", include_str!("assets/compare.js")),
+    ("rank", "js", include_str!("assets/rank.js")),
     ("icon", "svg", include_str!("assets/icon.svg")),
 ];
 
@@ -59,6 +60,8 @@ pub(super) struct Assets {
     /// Only the matrix loads this style and this script.
     pub(super) matrix: String,
     pub(super) compare: String,
+    /// The search loads this script with the catalog.
+    pub(super) rank: String,
     pub(super) icon: String,
 }
 
@@ -69,16 +72,10 @@ impl Assets {
             let bytes = if ending == "svg" { text.to_owned() } else { without_comments(text) }.into_bytes();
             (hashed(stem, ending, &bytes), bytes)
         });
-        let [style, theme, search, page, home, agent, tabs, matrix, compare, icon] =
-            [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map(|at: usize| files[at].0.clone());
-        (Self { style, theme, search, page, home, agent, tabs, matrix, compare, icon }, files.into())
+        let [style, theme, search, page, home, agent, tabs, matrix, compare, rank, icon] =
+            files.each_ref().map(|(path, _)| path.clone());
+        (Self { style, theme, search, page, home, agent, tabs, matrix, compare, rank, icon }, files.into())
     }
-}
-
-/// The script that the search loads with the catalog.
-pub(super) fn rank() -> (String, Vec<u8>) {
-    let bytes = without_comments(include_str!("assets/rank.js")).into_bytes();
-    (hashed("rank", "js", &bytes), bytes)
 }
 
 /// Returns a path that contains a digest of the content.

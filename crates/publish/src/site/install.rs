@@ -7,7 +7,7 @@ use acp_registry_plan::manifest::Distribution;
 use askama::Template;
 
 use super::listing::Listing;
-use super::pages::{Frame, Site};
+use super::pages::{Frame, ShownValue, Site};
 use super::{SiteError, SiteFile, page};
 
 /// Instructions for one client.
@@ -162,17 +162,10 @@ struct Editor<'a> {
     client: &'static EditorClient,
     /// An example: an agent and its settings.
     example: Option<(&'a Listing<'a>, Setup)>,
-    ways: Vec<KindCount>,
+    /// The kinds of distributions, and what agents of each need.
+    kinds: &'a [(&'a ShownValue, &'static str)],
     agents: &'a [Listing<'a>],
     total: usize,
-}
-
-/// A kind of distribution, and how many agents have it.
-struct KindCount {
-    slug: &'static str,
-    label: &'static str,
-    needs: &'static str,
-    count: usize,
 }
 
 /// What each kind of distribution needs on the user's computer.
@@ -211,16 +204,10 @@ pub(super) fn mark(client: &str) -> &'static str {
 }
 
 pub(super) fn pages(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<SiteFile>, SiteError> {
-    let ways = || {
-        let values = site.groups.iter().filter(|group| group.key == "dist").flat_map(|group| &group.values);
-        let needs = |slug: &str| NEEDS.iter().find(|(key, _)| *key == slug).map(|(_, needs)| *needs);
-        values
-            .filter_map(|value| {
-                let needs = needs(value.slug)?;
-                Some(KindCount { slug: value.slug, label: value.label, needs, count: value.count })
-            })
-            .collect()
-    };
+    let needs = |slug: &str| NEEDS.iter().find(|(key, _)| *key == slug).map(|(_, needs)| *needs);
+    let kinds = site.values().filter(|(group, _)| group.facet.key == "dist").map(|(_, kind)| kind);
+    let kinds: Vec<(&ShownValue, &'static str)> =
+        kinds.filter_map(|kind| Some((kind, needs(kind.facet.slug)?))).collect();
     let example = listings.iter().find(|listing| listing.agent().distribution.npx.is_some()).or(listings.first());
     let description = "How to set up agents that speak the Agent Client Protocol in editors and other clients.";
     let f = Frame::new(site, "editors/", "Editors – ACP agents", description);
@@ -234,7 +221,7 @@ pub(super) fn pages(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<SiteFil
             f: Frame::new(site, &path, &format!("{} – ACP agents", client.title), &description),
             client,
             example: example.map(|listing| (listing, setup(listing))),
-            ways: ways(),
+            kinds: &kinds,
             agents: if listings.len() > NAMED { &[] } else { listings },
             total: listings.len(),
         };

@@ -158,18 +158,14 @@ impl<'a> Catalog<'a> {
         let catalog_text = catalog::text(&listings)?;
         let catalog = assets::hashed("catalog", "json", catalog_text.as_bytes());
         files.push((catalog.clone(), catalog_text.into_bytes()));
-        let (rank, script) = assets::rank();
-        files.push((rank.clone(), script));
         let site = Site {
             base_url: options.base_url.to_owned(),
             registry_url: options.registry_url.map(ToOwned::to_owned),
             signer: options.signer.map(|key| key.to_string()),
             config: options.config.clone(),
-            csp: CSP,
             assets: paths,
             catalog,
             previews: options.config.previews.of(listings.len()),
-            rank,
             groups: shown_groups(&listings),
             letters: pages::letters(&listings),
             has_feeds: listings.iter().any(|listing| !listing.events.is_empty()),
@@ -287,33 +283,20 @@ fn page(path: &str, template: &impl Template) -> Result<SiteFile, SiteError> {
 fn shown_groups(listings: &[Listing<'_>]) -> Vec<ShownGroup> {
     let shown = GROUPS.iter().map(|group| {
         let count = |bits: u32| listings.iter().filter(|listing| listing.bits[group.column] & bits != 0).count();
-        let values = group.values.iter().map(|value| ShownValue {
-            slug: value.slug,
-            label: value.label,
-            bits: value.bits,
-            count: count(value.bits),
-            is_telling: true,
-        });
-        let values = values.filter(|value| value.count > 0).collect();
-        ShownGroup {
-            key: group.key,
-            title: group.title,
-            hint: group.hint,
-            column: group.column,
-            is_all: group.is_all,
-            values,
-        }
+        let values = group.values.iter();
+        let values = values.map(|value| ShownValue { facet: value, count: count(value.bits), is_telling: true });
+        ShownGroup { facet: group, values: values.filter(|value| value.count > 0).collect() }
     });
-    let is_untested = |group: &ShownGroup| group.values.iter().all(|value| value.slug == "untested");
+    let is_untested = |group: &ShownGroup| group.values.iter().all(|value| value.facet.slug == "untested");
     let mut shown: Vec<ShownGroup> = shown.filter(|group| !is_untested(group)).collect();
     for group in &mut shown {
         // What all agents have excludes none. Among alternatives it is an answer: that all agents run on Windows.
-        let is_choice = !group.is_all && group.values.len() > 1;
+        let is_choice = !group.facet.is_all && group.values.len() > 1;
         for value in &mut group.values {
             value.is_telling = is_choice || value.count < listings.len();
         }
         // The capabilities that most agents have come first.
-        if group.is_all {
+        if group.facet.is_all {
             group.values.sort_by_key(|value| std::cmp::Reverse(value.count));
         }
     }
@@ -329,8 +312,8 @@ fn home<'a>(site: &'a Site, listings: &'a [Listing<'a>]) -> Home<'a> {
         cards.truncate(FIRST);
     }
     let value = |key: &str, slug: &str| {
-        let values = site.groups.iter().filter(|group| group.key == key).flat_map(|group| &group.values);
-        values.clone().find(|value| value.slug == slug && value.is_telling)
+        let values = site.groups.iter().filter(|group| group.facet.key == key).flat_map(|group| &group.values);
+        values.clone().find(|value| value.facet.slug == slug && value.is_telling)
     };
     let question = |(text, key, slug): (&'static str, &'static str, &'static str)| {
         Some(Question { text, key, slug, count: value(key, slug)?.count })

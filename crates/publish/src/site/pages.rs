@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use serde_json::json;
 
 use super::assets::Assets;
+use super::facets::{FacetGroup, Value};
 use super::listing::Listing;
 use super::text::{agents_that_speak, json_in_html};
 use super::{SiteError, SiteFile, page, picture};
@@ -19,14 +20,11 @@ pub(super) struct Site {
     /// The key that signs the registry.
     pub(super) signer: Option<String>,
     pub(super) config: SiteConfig,
-    pub(super) csp: &'static str,
     pub(super) assets: Assets,
     /// Path of the catalog.
     pub(super) catalog: String,
     /// Which pictures there are for link previews.
     pub(super) previews: Previews,
-    /// Path of the script that the search loads with it.
-    pub(super) rank: String,
     /// The filter groups to show.
     pub(super) groups: Vec<ShownGroup>,
     /// The first letters of names: letter, path of the list at its first agent.
@@ -55,11 +53,7 @@ impl Site {
 
 /// A filter group, with the values that at least one agent has.
 pub(super) struct ShownGroup {
-    pub(super) key: &'static str,
-    pub(super) title: &'static str,
-    pub(super) hint: &'static str,
-    pub(super) column: usize,
-    pub(super) is_all: bool,
+    pub(super) facet: &'static FacetGroup,
     pub(super) values: Vec<ShownValue>,
 }
 
@@ -77,9 +71,7 @@ impl ShownGroup {
 
 /// A filter value, and how many agents have it.
 pub(super) struct ShownValue {
-    pub(super) slug: &'static str,
-    pub(super) label: &'static str,
-    pub(super) bits: u32,
+    pub(super) facet: &'static Value,
     pub(super) count: usize,
     /// Whether it is offered: it has alternatives, or excludes some agents.
     pub(super) is_telling: bool,
@@ -249,6 +241,7 @@ pub(super) fn value_list(
     group: &ShownGroup,
     value: &ShownValue,
 ) -> Result<Vec<SiteFile>, SiteError> {
+    let (group, value) = (group.facet, value.facet);
     let has = |listing: &&Listing<'_>| listing.bits[group.column] & value.bits != 0;
     let agents: Vec<&Listing<'_>> = listings.iter().filter(has).collect();
     let heading = format!("{}: {}", group.title, value.label);
