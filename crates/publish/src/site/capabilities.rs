@@ -110,26 +110,24 @@ impl Support {
         matches!(self, Self::Tested | Self::Announced | Self::NeedsSignIn)
     }
 
-    pub(super) fn label(self) -> &'static str {
+    /// The class of its mark, and its label.
+    fn shown(self) -> (&'static str, &'static str) {
         match self {
-            Self::Tested => "Tested",
-            Self::Announced => "Announced",
-            Self::NeedsSignIn => "Needs sign-in",
-            Self::Failed => "Failed",
-            Self::No => "Not announced",
-            Self::Unknown => "Not known",
+            Self::Tested => ("tested", "Tested"),
+            Self::Announced => ("announced", "Announced"),
+            Self::NeedsSignIn => ("auth", "Needs sign-in"),
+            Self::Failed => ("failed", "Failed"),
+            Self::No => ("no", "Not announced"),
+            Self::Unknown => ("none", "Not known"),
         }
     }
 
+    pub(super) fn label(self) -> &'static str {
+        self.shown().1
+    }
+
     pub(super) fn class(self) -> &'static str {
-        match self {
-            Self::Tested => "tested",
-            Self::Announced => "announced",
-            Self::NeedsSignIn => "auth",
-            Self::Failed => "failed",
-            Self::No => "no",
-            Self::Unknown => "none",
-        }
+        self.shown().0
     }
 }
 

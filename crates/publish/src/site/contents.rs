@@ -242,16 +242,9 @@ pub(super) struct Api<'a> {
     /// Where the tree is, for the commands.
     base: &'a str,
     queries: Vec<&'static Query>,
-    data: Vec<ContentsRow>,
-    pages: Vec<ContentsRow>,
-}
-
-/// A row of the table.
-struct ContentsRow {
-    path: &'static str,
-    /// Whether the file exists under exactly this path, so it can be linked to.
-    is_link: bool,
-    about: &'static str,
+    /// The kinds of files, and whether each exists under exactly its path, so that it can be linked to.
+    data: Vec<(&'static PublishedFile, bool)>,
+    pages: Vec<(&'static PublishedFile, bool)>,
 }
 
 /// Where `acp-registry serve` shows a tree that has no address yet.
@@ -261,7 +254,7 @@ pub(super) fn page<'a>(site: &'a Site, is_there: &dyn Fn(&str) -> bool) -> Api<'
     let is_wanted = |row: &&PublishedFile| row.of_agent.is_none_or(|file| site.config.agent_files.contains(&file));
     let rows = |is_stable: bool| {
         let rows = CONTENTS.iter().filter(|row| row.is_stable == is_stable).filter(is_wanted);
-        rows.map(|row| ContentsRow { path: row.path, is_link: is_there(row.path), about: row.about }).collect()
+        rows.map(|row| (row, is_there(row.path))).collect()
     };
     let description = "The machine-readable files of this registry, and what each one means.";
     Api {

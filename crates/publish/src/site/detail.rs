@@ -10,7 +10,7 @@ use acp_registry_plan::timestamp::Timestamp;
 use askama::Template;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::capabilities::{GROUPS, Group, Opening, Support};
 use super::changes::agent_feed;
@@ -116,30 +116,24 @@ fn groups(listing: &Listing<'_>) -> Vec<(&'static str, Vec<(&'static str, Suppor
 
 /// Metadata for search engines as JSON-LD, taken from the manifest only.
 fn json_ld(address: &str, listing: &Listing<'_>, facts: &Facts, distribution: &Distribution) -> Value {
-    let mut object = Map::new();
-    let mut set = |key: &str, value: Value| drop(object.insert(key.to_owned(), value));
-    set("@context", json!("https://schema.org"));
-    set("@type", json!("SoftwareApplication"));
-    set("name", json!(listing.name));
-    if !facts.description.is_empty() {
-        set("description", json!(facts.description));
+    let authors = facts.authors.iter().map(|name| json!({ "@type": "Thing", "name": name }));
+    let mut object = json!({
+        "@context": "https://schema.org",
+        "@type": "SoftwareApplication",
+        "name": listing.name,
+        "description": Some(&facts.description).filter(|text| !text.is_empty()),
+        "url": address,
+        "applicationCategory": "DeveloperApplication",
+        "softwareVersion": listing.version,
+        "license": facts.license_url,
+        "sameAs": facts.website,
+        "author": Some(authors.collect::<Value>()).filter(|_| !facts.authors.is_empty()),
+        "operatingSystem": (!distribution.binary.is_empty()).then(|| listing.systems()),
+    });
+    if let Value::Object(members) = &mut object {
+        members.retain(|_, value| !value.is_null());
     }
-    set("url", json!(address));
-    set("applicationCategory", json!("DeveloperApplication"));
-    set("softwareVersion", json!(listing.version));
-    if let Some(url) = &facts.license_url {
-        set("license", json!(url));
-    }
-    if let Some(url) = &facts.website {
-        set("sameAs", json!(url));
-    }
-    if !facts.authors.is_empty() {
-        set("author", facts.authors.iter().map(|name| json!({ "@type": "Thing", "name": name })).collect());
-    }
-    if !distribution.binary.is_empty() {
-        set("operatingSystem", json!(listing.systems()));
-    }
-    Value::Object(object)
+    object
 }
 
 /// Width of the left part, in pixels.
@@ -193,6 +187,7 @@ fn width(c: char) -> usize {
 }
 
 /// What was proven of an agent: a cell of the panel below its name.
+#[derive(Default)]
 struct Proof {
     title: &'static str,
     /// The class of the mark.
@@ -223,20 +218,13 @@ impl Proof {
             day: listing.answered_on().map(ToOwned::to_owned),
         };
         let (class, words) = bytes(distribution);
-        let bytes = Self { title: "Bytes", class, words, version: None, system: None, day: None };
+        let bytes = Self { title: "Bytes", class, words, ..Self::default() };
         let level = |title, level| Self::judge_level(title, level, listing);
         vec![starts, level("Sessions", Level::Sessions), level("Turns", Level::Turns), bytes]
     }
 
     fn judge_level(title: &'static str, level: Level, listing: &Listing<'_>) -> Self {
-        let none = |words: &str| Self {
-            title,
-            class: "none",
-            words: words.to_owned(),
-            version: None,
-            system: None,
-            day: None,
-        };
+        let none = |words: &str| Self { title, class: "none", words: words.to_owned(), ..Self::default() };
         let Some(examined) = listing.examined() else {
             let opening = listing.answer.map(Opening::of).filter(|_| level == Level::Sessions);
             return none(match opening {
