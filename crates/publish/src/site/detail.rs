@@ -208,7 +208,6 @@ impl Proof {
             (None, Some(why)) => ("failed", why),
             (None, None) => ("none", "Not started yet".to_owned()),
         };
-        let answer = listing.answer;
         let starts = Self {
             title: "Starts",
             class,

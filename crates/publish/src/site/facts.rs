@@ -85,7 +85,6 @@ pub(super) struct PlatformArchive {
 impl Facts {
     pub(super) fn of(listing: &Listing<'_>, agent: &Agent, config: &SiteConfig) -> Self {
         let address = |text: &Option<String>| text.as_deref().and_then(link);
-        let version = listing.answer.and_then(|answer| answer.version.as_deref()).map(|text| shown(text, 40));
         let (added, updated) = (listing.added(), listing.updated());
         Self {
             description: shown(&agent.description, DESCRIPTION),
@@ -116,7 +115,10 @@ impl Facts {
                 .packages()
                 .map(|(kind, package)| (kind.as_str(), shown(&package.package, 200)))
                 .collect(),
-            row_version: version.filter(|text| !text.is_empty()).unwrap_or_else(|| listing.version.clone()),
+            row_version: listing
+                .answered_version()
+                .filter(|text| !text.is_empty())
+                .unwrap_or_else(|| listing.version.clone()),
             capabilities: listing
                 .answer
                 .map(|answer| {

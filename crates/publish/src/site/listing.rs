@@ -121,6 +121,16 @@ impl<'a> Listing<'a> {
         self.answer?.examined.as_ref()
     }
 
+    /// The version that answered last, as pages show it.
+    pub(super) fn answered_version(&self) -> Option<String> {
+        Some(shown(self.answer?.version.as_deref()?, VERSION))
+    }
+
+    /// The day of the last answer, as `YYYY-MM-DD`.
+    pub(super) fn answered_on(&self) -> Option<&'a str> {
+        self.answer?.day.as_deref()
+    }
+
     /// Why the agent gave no answer, as a sentence; `None` if it answered, or was not tried.
     pub(super) fn why_unanswered(&self) -> Option<String> {
         let Unanswered { day, reason, version, exit_code } = self.unanswered?;

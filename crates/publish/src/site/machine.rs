@@ -31,7 +31,7 @@ pub(super) fn files<'a>(
         robots.push_str(&format!("Sitemap: {}/sitemap.xml\n", site.base_url));
         // When what an agent's page says of it changed: its version, or how it was found to be.
         let days = listings.iter().filter_map(|listing| {
-            let found = listing.answer.and_then(|answer| answer.day.clone());
+            let found = listing.answered_on().map(ToOwned::to_owned);
             Some((format!("agents/{}/", listing.id), found.max(listing.updated().map(Timestamp::day))?))
         });
         files.extend(sitemap(&site.base_url, &paths, &days.collect())?);

@@ -9,8 +9,7 @@ use rayon::prelude::*;
 use super::capabilities::{GROUPS, Member, Support};
 use super::listing::Listing;
 use super::pages::{Frame, Site};
-use super::text::shown;
-use super::{SiteError, SiteFile, examinations, page};
+use super::{SiteError, SiteFile, page};
 use acp_registry_gate::verify::LastAnswer;
 
 /// The number of agents on a page.
@@ -28,7 +27,7 @@ struct Matrix<'a> {
     missing: &'a [String],
     /// The states to explain.
     legend: &'a [Support],
-    rows: Vec<MatrixRow<'a>>,
+    rows: &'a [&'a Listing<'a>],
     answered: usize,
     total: usize,
     /// The first agents that did not answer, and how many more there are.
@@ -42,17 +41,6 @@ struct Matrix<'a> {
 struct ColumnGroup {
     title: &'static str,
     members: Vec<&'static Member>,
-}
-
-/// A row of the matrix.
-struct MatrixRow<'a> {
-    id: &'a str,
-    name: &'a str,
-    states: Vec<Support>,
-    /// The level that was reached, with the failed checks.
-    examined: (&'static str, String),
-    version: String,
-    day: &'a str,
 }
 
 /// Renders `/matrix/` and its further pages `/matrix/N/`.
@@ -74,13 +62,7 @@ pub(super) fn pages(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<SiteFil
             has_examined,
             missing: &missing,
             legend: &legend,
-            rows: answered
-                .chunks(PAGE)
-                .nth(number - 1)
-                .unwrap_or_default()
-                .iter()
-                .map(|listing| row(listing, &heads))
-                .collect(),
+            rows: answered.chunks(PAGE).nth(number - 1).unwrap_or_default(),
             answered: answered.len(),
             total: listings.len(),
             silent: shown,
@@ -124,17 +106,4 @@ fn legend(answers: &[&LastAnswer], heads: &[ColumnGroup]) -> Vec<Support> {
     let all =
         [Support::Tested, Support::Announced, Support::NeedsSignIn, Support::Failed, Support::No, Support::Unknown];
     all.into_iter().filter(|state| found.contains(state.class())).collect()
-}
-
-fn row<'a>(listing: &'a Listing<'_>, heads: &[ColumnGroup]) -> MatrixRow<'a> {
-    let members = heads.iter().flat_map(|head| &head.members);
-    let version = listing.answer.and_then(|answer| answer.version.as_deref());
-    MatrixRow {
-        id: &listing.id,
-        name: &listing.name,
-        states: members.map(|member| member.of(listing.answer)).collect(),
-        examined: examinations::cell(listing.examined()),
-        version: version.map_or_else(String::new, |text| shown(text, 40)),
-        day: listing.answer.and_then(|answer| answer.day.as_deref()).unwrap_or("–"),
-    }
 }
