@@ -225,7 +225,7 @@ pub(crate) fn publish_and_die(from: &Path, to: &Path, events: usize) {
 #[cfg(unix)]
 fn die_while_publishing(events: usize, from: &Path, to: &Path) {
     use acp_registry::upload::{
-        BuiltTree, Gzip, LeaseTimes, PublishOptions, Revision, UploadEvent, UploadTarget, publish,
+        BuiltTree, Gzip, LeaseTimes, PublishOptions, Revision, UploadEvent, UploadRun, UploadTarget, publish,
     };
     use nix::sys::signal::{Signal, raise};
 
@@ -243,12 +243,12 @@ fn die_while_publishing(events: usize, from: &Path, to: &Path) {
         sign: None,
         gzip: Gzip::default(),
         recheck: false,
-        jobs: 16,
-        turns: LeaseTimes { wait: Duration::from_mins(10), lease: Duration::from_mins(1) },
     };
+    let turns = LeaseTimes { wait: Duration::from_mins(10), lease: Duration::from_mins(1) };
     let (tree, target) = (BuiltTree::read(from).unwrap(), UploadTarget::directory(to));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let done = runtime.block_on(publish(&tree, &target, &options, false, &notice));
+    let run = UploadRun { target: &target, jobs: 16, turns, is_dry_run: false, notice: &notice };
+    let done = runtime.block_on(publish(run, &tree, &options));
     panic!("it has ended before: {done:?}");
 }
 

@@ -19,8 +19,8 @@ use acp_registry::sums::{SIGNATURE, SUMS};
 use acp_registry::text::{bytes, plural, printable};
 use acp_registry::timestamp::Timestamp;
 use acp_registry::upload::{
-    self, Action, Bucket, BuiltTree, Gzip, LeaseTimes, PublishOptions, Revision, Signing, UploadEvent, UploadResult,
-    UploadTarget, What,
+    self, Action, Bucket, BuiltTree, Gzip, LeaseTimes, Notice, PublishOptions, Revision, Signing, UploadEvent,
+    UploadResult, UploadRun, UploadTarget, What,
 };
 use clap::Subcommand;
 use serde::Serialize;
@@ -243,8 +243,10 @@ impl PlaceArgs {
         self.to.as_deref().unwrap_or_default()
     }
 
-    pub(crate) fn turns(&self) -> LeaseTimes {
-        LeaseTimes { wait: self.wait, lease: self.lease }
+    /// The run that changes the target.
+    fn upload<'a>(&self, target: &'a UploadTarget, jobs: u16, is_dry_run: bool, notice: Notice<'a>) -> UploadRun<'a> {
+        let turns = LeaseTimes { wait: self.wait, lease: self.lease };
+        UploadRun { target, jobs: usize::from(jobs), turns, is_dry_run, notice }
     }
 }
 
@@ -335,10 +337,9 @@ fn send(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
             signing,
             gzip: Gzip { assets: args.gzip.assets, documents: args.gzip.documents },
             recheck: args.recheck,
-            jobs: usize::from(args.jobs),
-            turns: place.turns(),
         };
-        signals::run_and_forget(upload::publish(&tree, &target, &options, args.dry_run, &notice))
+        let run = place.upload(&target, args.jobs, args.dry_run, &notice);
+        signals::run_and_forget(upload::publish(run, &tree, &options))
     });
     progress.clear();
     report(&done???, place, (false, args.dry_run), started, ui)

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use acp_registry::duration;
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::text::{plural, printable};
-use acp_registry::upload::{self, Pruned, RollbackOptions, SnapshotEntry};
+use acp_registry::upload::{self, Pruned, SnapshotEntry};
 use serde_json::{Value, json};
 
 use crate::commands::publish::{PlaceArgs, SignArgs, report, show, target, time};
@@ -77,8 +77,8 @@ pub(crate) fn prune(args: &PruneArgs, global: &Global, ui: &Ui) -> Result<Exit, 
     let target = target(place.to(), global)?;
     let progress = Count::files(ui);
     let notice = |event| show(event, &progress, ui);
-    let work = upload::prune(&target, args.keep, usize::from(args.jobs), place.turns(), args.dry_run, &notice);
-    let done = signals::run_and_forget(work);
+    let run = place.upload(&target, args.jobs, args.dry_run, &notice);
+    let done = signals::run_and_forget(upload::prune(run, args.keep));
     progress.clear();
     let done = done??;
     ui.result(&if place.format.is_json() {
@@ -117,9 +117,8 @@ pub(crate) fn rollback(args: &RollbackArgs, global: &Global, ui: &Ui) -> Result<
     let progress = Count::files(ui);
     let notice = |event| show(event, &progress, ui);
     let done = args.signing.with(|signing| {
-        let options =
-            RollbackOptions { grace: args.grace, signing, jobs: usize::from(args.jobs), turns: place.turns() };
-        signals::run_and_forget(upload::rollback(&target, &args.snapshot, options, args.dry_run, &notice))
+        let run = place.upload(&target, args.jobs, args.dry_run, &notice);
+        signals::run_and_forget(upload::rollback(run, &args.snapshot, args.grace, signing.as_ref()))
     });
     progress.clear();
     report(&done???, place, (true, args.dry_run), started, ui)

@@ -73,6 +73,10 @@ impl Place {
         memory
     }
 
+    fn upload(&self) -> UploadRun<'_> {
+        UploadRun { target: &self.target, jobs: 3, turns: TURNS, is_dry_run: false, notice: &|_| {} }
+    }
+
     fn signing(&self) -> Signing<'_> {
         let sign: Sign<'_> = &|text| Ok(KEY.parse::<SecretKey>().unwrap().sign(text, "").into_bytes());
         let signer = Some(self.key.public());
@@ -96,8 +100,7 @@ impl Place {
 
     fn run(&self, step: &Step) -> Result<(), Error> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let quiet = |_| {};
-        let grace = Duration::ZERO;
+        let (run, grace) = (self.upload(), Duration::ZERO);
         runtime.block_on(async {
             match step {
                 Step::Publish(tree, number) => {
@@ -108,19 +111,16 @@ impl Place {
                         signing: Some(self.signing()),
                         gzip: Gzip::default(),
                         recheck: false,
-                        jobs: 3,
-                        turns: TURNS,
                     };
-                    publish(tree, &self.target, &options, false, &quiet).await.map(drop)
+                    publish(run, tree, &options).await.map(drop)
                 }
                 Step::Rollback(at) => {
                     let all = list(&self.target).await?;
                     let complete: Vec<&SnapshotEntry> = all.iter().filter(|one| one.is_complete).collect();
-                    let options = RollbackOptions { grace, signing: Some(self.signing()), jobs: 3, turns: TURNS };
                     let name = &complete[at % complete.len()].name;
-                    rollback(&self.target, name, options, false, &quiet).await.map(drop)
+                    rollback(run, name, grace, Some(&self.signing())).await.map(drop)
                 }
-                Step::Prune => prune(&self.target, Duration::ZERO, 3, TURNS, false, &quiet).await.map(drop),
+                Step::Prune => prune(run, Duration::ZERO).await.map(drop),
             }
         })
     }
@@ -268,10 +268,8 @@ fn a_snapshot_that_cannot_be_read_back_changes_nothing() {
         }
         place.memory().set(files.clone());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let signing = Some(place.signing());
-        let options = RollbackOptions { grace: Duration::ZERO, signing, jobs: 3, turns: TURNS };
-        let snapshot = first.split('/').next().unwrap();
-        let done = runtime.block_on(rollback(&place.target, snapshot, options, false, &|_| {}));
+        let (snapshot, signing) = (first.split('/').next().unwrap(), place.signing());
+        let done = runtime.block_on(rollback(place.upload(), snapshot, Duration::ZERO, Some(&signing)));
         let error = done.unwrap_err();
         assert!(error.to_string().contains(why), "{why}: {error}");
         assert_eq!(error.is_of_integrity(), text.is_some());

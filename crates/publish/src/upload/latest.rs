@@ -166,7 +166,7 @@ pub(super) async fn remove_stale(
 
 /// Writes the state, except in a dry run.
 pub(super) async fn save(sender: &Sender<'_>, state: &TargetState) -> Result<(), Error> {
-    if sender.is_dry_run { Ok(()) } else { state.save(sender.target).await }
+    if sender.run.is_dry_run { Ok(()) } else { state.save(sender.run.target).await }
 }
 
 fn note(state: &mut TargetState, sent: &Mutex<BTreeMap<String, String>>) {

@@ -44,7 +44,7 @@ use acp_registry_plan::statement::Signed;
 pub use bucket::Bucket;
 pub use error::Error;
 pub use prune::{Pruned, SnapshotEntry, list, prune};
-pub use run::{RollbackOptions, publish, rollback};
+pub use run::{publish, rollback};
 pub use snapshot::{Revision, WrongRevision};
 pub use statement::Signing;
 pub use target::UploadTarget;
@@ -68,10 +68,31 @@ pub struct PublishOptions<'a> {
     pub gzip: Gzip,
     /// Whether every file is compared with the published one, instead of trusting the state of the last run.
     pub recheck: bool,
-    /// How many files are sent at once.
+}
+
+/// A run that changes a target.
+#[derive(Clone, Copy)]
+pub struct UploadRun<'a> {
+    /// The target.
+    pub target: &'a UploadTarget,
+    /// How many files are read, sent or removed at once.
     pub jobs: usize,
     /// How this run waits for other publishers.
     pub turns: LeaseTimes,
+    /// Whether nothing is written, and the result lists what would be done.
+    pub is_dry_run: bool,
+    /// Receives the progress.
+    pub notice: Notice<'a>,
+}
+
+impl UploadRun<'_> {
+    /// Runs `work` while no other publisher writes to the target, which a dry run does not wait for.
+    async fn in_turn<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        if self.is_dry_run {
+            return work.await;
+        }
+        self.target.take_turn(self.turns, self.notice).await?.during(work).await
+    }
 }
 
 /// Which files are stored compressed with gzip. Readers get them with `Content-Encoding: gzip`, even if they have not asked
@@ -143,10 +164,10 @@ impl What {
     }
 }
 
-/// The result of publishing, or of putting an earlier snapshot into `latest/`.
+/// The result of [`publish()`] and of [`rollback()`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UploadResult {
-    /// The name of the snapshot that holds the tree.
+    /// The name of the snapshot that holds the tree, from which `latest/` is made now.
     pub snapshot: String,
     /// The snapshot that `latest/` was made from before; `None` if that is not known.
     pub previous: Option<String>,

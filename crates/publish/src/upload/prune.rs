@@ -12,7 +12,7 @@ use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use super::send::{LAST, WAVES, wave};
 use super::snapshot::DAY;
 use super::state::{STATE, Snapshot, TargetState};
-use super::{Error, LATEST, LeaseTimes, Notice, UploadEvent, UploadTarget, now, seconds, snapshot, statement, tree};
+use super::{Error, LATEST, Notice, UploadEvent, UploadRun, UploadTarget, now, seconds, snapshot, statement, tree};
 
 /// The result of [`prune()`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,17 +36,9 @@ pub struct Pruned {
 /// # Errors
 /// [`Error::Unpublished`] if nothing was ever published to the target, and other variants of [`Error`]. A snapshot
 /// that was removed partly is recorded as incomplete, and the next run removes the rest.
-pub async fn prune(
-    target: &UploadTarget,
-    keep: Duration,
-    jobs: usize,
-    turns: LeaseTimes,
-    is_dry_run: bool,
-    notice: Notice<'_>,
-) -> Result<Pruned, Error> {
-    refuse_unpublished(target).await?;
-    let work = run(target, keep, jobs, is_dry_run, notice);
-    if is_dry_run { work.await } else { target.take_turn(turns, notice).await?.during(work).await }
+pub async fn prune(run: UploadRun<'_>, keep: Duration) -> Result<Pruned, Error> {
+    refuse_unpublished(run.target).await?;
+    run.in_turn(prune_in_turn(run, keep)).await
 }
 
 /// Refuses a target without a published tree, before a lock is created there: its address may be mistyped.
@@ -55,17 +47,12 @@ pub(super) async fn refuse_unpublished(target: &UploadTarget) -> Result<(), Erro
     if is_published { Ok(()) } else { Err(Error::Unpublished(target.shown(""))) }
 }
 
-async fn run(
-    target: &UploadTarget,
-    keep: Duration,
-    jobs: usize,
-    is_dry_run: bool,
-    notice: Notice<'_>,
-) -> Result<Pruned, Error> {
+async fn prune_in_turn(run: UploadRun<'_>, keep: Duration) -> Result<Pruned, Error> {
+    let UploadRun { target, jobs, is_dry_run, notice, .. } = run;
     let mut state = TargetState::read(target).await?;
     let latest = target.sums(LATEST).await?.map(|list| tree::hex_digest(&list));
     let signed = if state.signed { statement::signed_snapshot(target).await? } else { None };
-    let (found, mut named) = find(target, &state, jobs, notice).await?;
+    let (found, mut named) = find(run, &state).await?;
     let newest = newest(&found, target, notice);
     let limit = now().saturating_sub(seconds(keep));
     let mut pruned = Pruned::default();
@@ -92,7 +79,7 @@ async fn run(
             let begun = state.snapshots.entry(one.name.clone());
             begun.or_insert(Snapshot { sums, created, is_complete: false }).is_complete = false;
             state.save(target).await?;
-            remove(target, &one.name, &own, jobs, notice).await?;
+            remove(run, &one.name, &own).await?;
             state.snapshots.remove(&one.name);
             state.save(target).await?;
         }
@@ -107,7 +94,7 @@ async fn run(
         pruned.contents = over.len();
         if !is_dry_run {
             notice(UploadEvent::Planned(over.len()));
-            remove_all(target, over.iter(), jobs, notice).await?;
+            remove_all(run, over.iter()).await?;
         }
     }
     Ok(pruned)
@@ -131,36 +118,25 @@ fn newest(found: &[StoredSnapshot], target: &UploadTarget, notice: Notice<'_>) -
 
 /// Removes the files of a snapshot in reverse order of sending, so that readers never find a reference to a missing
 /// file.
-async fn remove(
-    target: &UploadTarget,
-    snapshot: &str,
-    names: &[String],
-    jobs: usize,
-    notice: Notice<'_>,
-) -> Result<(), Error> {
-    notice(UploadEvent::Planned(names.len()));
+async fn remove(run: UploadRun<'_>, snapshot: &str, names: &[String]) -> Result<(), Error> {
+    (run.notice)(UploadEvent::Planned(names.len()));
     let place = |name: &String| format!("{snapshot}/{name}");
     for at in (0..WAVES).rev() {
         // Without its list of digests, it is no longer a snapshot that could be read back.
         let wave_of = |name: &String| if name == SUMS { LAST } else { wave(name, true) };
         let names: Vec<String> = names.iter().filter(|name| wave_of(name) == at).map(place).collect();
-        remove_all(target, names.iter(), jobs, notice).await?;
+        remove_all(run, names.iter()).await?;
     }
     Ok(())
 }
 
-async fn remove_all(
-    target: &UploadTarget,
-    names: impl Iterator<Item = &String>,
-    jobs: usize,
-    notice: Notice<'_>,
-) -> Result<(), Error> {
+async fn remove_all(run: UploadRun<'_>, names: impl Iterator<Item = &String>) -> Result<(), Error> {
     let one = async |name: &String| {
-        target.remove(name).await?;
-        notice(UploadEvent::Done);
+        run.target.remove(name).await?;
+        (run.notice)(UploadEvent::Done);
         Ok::<(), Error>(())
     };
-    stream::iter(names.map(one)).buffer_unordered(jobs.max(1)).try_collect().await
+    stream::iter(names.map(one)).buffer_unordered(run.jobs.max(1)).try_collect().await
 }
 
 /// How many lists of digests are read at once, to bound memory: each may have 128 MiB.
@@ -250,12 +226,8 @@ impl StoredSnapshot {
 }
 
 /// Finds the snapshots of the target, ordered by name, and counts the contents that they name.
-pub(super) async fn find(
-    target: &UploadTarget,
-    state: &TargetState,
-    jobs: usize,
-    notice: Notice<'_>,
-) -> Result<(Vec<StoredSnapshot>, ContentUses), Error> {
+async fn find(run: UploadRun<'_>, state: &TargetState) -> Result<(Vec<StoredSnapshot>, ContentUses), Error> {
+    let UploadRun { target, jobs, notice, .. } = run;
     let one = async |name: String| {
         let known = state.snapshots.get(&name);
         let list = target.sums(&name).await?;
@@ -276,10 +248,7 @@ pub(super) async fn find(
             // The folder was not written by this program.
             None => return Ok::<_, Error>(None),
         };
-        let created = match known {
-            Some(known) => known.created,
-            None => snapshot::created(target, &name).await?.unwrap_or_default(),
-        };
+        let created = created(target, state, &name).await?.unwrap_or_default();
         let sums = list.filter(|_| matches!(owned, Owned::Listed)).map(|list| tree::hex_digest(&list));
         Ok(Some((StoredSnapshot { name, created, sums, owned }, digests)))
     };
@@ -299,8 +268,16 @@ pub(super) async fn find(
     Ok((all, named))
 }
 
+/// When a snapshot was made, in seconds since 1970; `None` if there is none.
+async fn created(target: &UploadTarget, state: &TargetState, name: &str) -> Result<Option<i64>, Error> {
+    match state.snapshots.get(name) {
+        Some(known) => Ok(Some(known.created)),
+        None => snapshot::created(target, name).await,
+    }
+}
+
 /// The names of folders that may be snapshots, in order.
-pub(super) async fn names(target: &UploadTarget, state: &TargetState) -> Result<Vec<String>, Error> {
+async fn names(target: &UploadTarget, state: &TargetState) -> Result<Vec<String>, Error> {
     let mut names = target.folders().await?;
     names.extend(state.snapshots.keys().cloned());
     names.retain(|name| snapshot::end_of_day(name).is_some());
@@ -337,14 +314,8 @@ pub async fn list(target: &UploadTarget) -> Result<Vec<SnapshotEntry>, Error> {
     let one = async |name: String| {
         let known = state.snapshots.get(&name);
         let is_complete = target.modified(&format!("{name}/{SUMS}")).await?.is_some();
-        let created = match known {
-            Some(known) => known.created,
-            None => match snapshot::created(target, &name).await? {
-                Some(created) => created,
-                // The folder was not written by this program.
-                None => return Ok::<_, Error>(None),
-            },
-        };
+        // Otherwise, the folder was not written by this program.
+        let Some(created) = created(target, &state, &name).await? else { return Ok::<_, Error>(None) };
         let is_latest = state.latest.as_ref() == Some(&name);
         let sums = known.filter(|known| !known.sums.is_empty()).map(|known| known.sums.clone());
         Ok(Some(SnapshotEntry { name, created, is_complete, is_latest, sums }))

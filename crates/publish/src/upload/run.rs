@@ -11,41 +11,32 @@ use super::prune::refuse_unpublished;
 use super::send::{KeptSnapshot, LAST, Large, Planned, Sender, TreeSource, wave};
 use super::state::{Snapshot, TargetState};
 use super::{
-    Action, BuiltTree, Error, Gzip, LATEST, LeaseTimes, Notice, PublishOptions, Revision, Signing, UploadEvent,
-    UploadResult, UploadTarget, latest, now, snapshot, statement, tree,
+    Action, BuiltTree, Error, Gzip, LATEST, PublishOptions, Revision, Signing, UploadEvent, UploadResult, UploadRun,
+    latest, now, snapshot, statement, tree,
 };
 
 /// Publishes a tree: its snapshot first, then `latest/`. Then removes files of `latest/` that have been stale for
 /// longer than the grace period.
 ///
-/// With `is_dry_run`, nothing is written, and the result lists what would be done.
-///
 /// # Errors
 /// [`Error`]. Files that were sent before the error stay, and readers find no reference to a missing file. Running
 /// again sends the rest.
 pub async fn publish(
+    run: UploadRun<'_>,
     tree: &BuiltTree,
-    target: &UploadTarget,
     options: &PublishOptions<'_>,
-    is_dry_run: bool,
-    notice: Notice<'_>,
 ) -> Result<UploadResult, Error> {
-    target.refuse(tree)?;
+    run.target.refuse(tree)?;
     let signed = options.signing.as_ref().map(|_| tree.signed()).transpose()?;
     let tree = signed.as_ref().unwrap_or(tree);
-    let work = Upload { tree, target, options, is_dry_run, notice };
-    if is_dry_run {
-        return work.all().await;
-    }
-    target.take_turn(options.turns, notice).await?.during(work.all()).await
+    run.in_turn(Upload { run, tree, options }.all()).await
 }
 
+#[derive(Clone, Copy)]
 struct Upload<'a> {
+    run: UploadRun<'a>,
     tree: &'a BuiltTree,
-    target: &'a UploadTarget,
     options: &'a PublishOptions<'a>,
-    is_dry_run: bool,
-    notice: Notice<'a>,
 }
 
 /// The name of a snapshot, and whether it is already complete.
@@ -63,13 +54,13 @@ impl SnapshotName {
 }
 
 impl Upload<'_> {
-    async fn all(&self) -> Result<UploadResult, Error> {
-        let mut state = TargetState::load(self.target).await?;
+    async fn all(self) -> Result<UploadResult, Error> {
+        let mut state = TargetState::load(self.run.target).await?;
         let previous = state.latest.clone();
         let files = self.tree.files().map(|(name, _)| name);
-        self.target.refuse_links(files.chain(state.files.keys().map(String::as_str)))?;
+        self.run.target.refuse_links(files.chain(state.files.keys().map(String::as_str)))?;
         let source = TreeSource::Tree(self.tree);
-        latest::adopt(&mut state, source, self.target, self.notice).await?;
+        latest::adopt(&mut state, source, self.run.target, self.run.notice).await?;
         if self.options.recheck {
             state.doubt();
         }
@@ -77,9 +68,7 @@ impl Upload<'_> {
         let sums = tree::hex_digest(self.tree.sums());
         let place = self.place(&state, &sums).await?;
         let signature = self.signature(&place).await?;
-        let (target, notice, is_dry_run) = (self.target, self.notice, self.is_dry_run);
-        let sender =
-            Sender { source, signature, target, jobs: self.options.jobs, is_dry_run, notice, large: Large::default() };
+        let sender = Sender { run: self.run, source, signature, large: Large::default() };
         // Signed before anything is sent, so that a refusal leaves nothing behind.
         let statement = statement::sign(&sender, &state, &place.name, self.options.signing.as_ref()).await?;
         let mut actions = self.keep(&sender, &mut state, &place, sums).await?;
@@ -94,14 +83,14 @@ impl Upload<'_> {
     /// What is stored compressed: only what the target returns with its encoding. `known` was stored so by an earlier run.
     async fn gzip(&self, known: Gzip) -> Result<Gzip, Error> {
         let wanted = self.options.gzip;
-        if wanted == Gzip::default() || !self.target.has_headers() {
+        if wanted == Gzip::default() || !self.run.target.has_headers() {
             return Ok(Gzip::default());
         }
-        if wanted == known || self.is_dry_run || self.target.keeps_encodings().await? {
+        if wanted == known || self.run.is_dry_run || self.run.target.keeps_encodings().await? {
             return Ok(wanted);
         }
         let message = "the store loses the header Content-Encoding: nothing is stored compressed";
-        (self.notice)(UploadEvent::Warning(message.to_owned()));
+        (self.run.notice)(UploadEvent::Warning(message.to_owned()));
         Ok(Gzip::default())
     }
 
@@ -125,16 +114,16 @@ impl Upload<'_> {
         }
         let name = snapshot::name(revision, sums, now());
         for name in [name.clone(), snapshot::other_name(&name, sums)] {
-            match self.target.sums(&name).await? {
+            match self.run.target.sums(&name).await? {
                 Some(list) if list == self.tree.sums() => return Ok(SnapshotName::complete(&name)),
                 Some(_) => {}
                 // The name belongs to an interrupted snapshot of another tree.
                 None if state.snapshots.contains_key(&name) => {}
-                None if !self.target.list(&name).await?.is_empty() => {}
+                None if !self.run.target.list(&name).await?.is_empty() => {}
                 None => return Ok(SnapshotName { name, is_complete: false, is_begun: false }),
             }
         }
-        let place = self.target.shown(&name);
+        let place = self.run.target.shown(&name);
         let message = format!("the snapshot {place} already holds another tree");
         Err(Error::Target { message, remedy: "name another --revision".to_owned() })
     }
@@ -145,9 +134,9 @@ impl Upload<'_> {
         if self.options.sign.is_none() && !place.is_complete {
             return Ok(None);
         }
-        let known = self.target.get(&format!("{}/{SIGNATURE}", place.name), SIGNATURE_LIMIT).await?;
+        let known = self.run.target.get(&format!("{}/{SIGNATURE}", place.name), SIGNATURE_LIMIT).await?;
         let Some(sign) = self.options.sign else { return Ok(known) };
-        if known.is_some() || self.is_dry_run {
+        if known.is_some() || self.run.is_dry_run {
             return Ok(Some(known.unwrap_or_default()));
         }
         sign(self.tree.sums()).map(Some).map_err(Error::Sign)
@@ -162,10 +151,10 @@ impl Upload<'_> {
         place: &SnapshotName,
         sums: String,
     ) -> Result<Vec<Action>, Error> {
-        let there: BTreeSet<String> = self.target.list(&place.name).await?.into_iter().collect();
-        let contents = self.contents(sender, state, place).await?;
+        let there: BTreeSet<String> = self.run.target.list(&place.name).await?.into_iter().collect();
+        let contents = self.contents(state, place).await?;
         if !state.snapshots.contains_key(&place.name) || !place.is_complete {
-            let known = if place.is_complete { snapshot::created(self.target, &place.name).await? } else { None };
+            let known = if place.is_complete { snapshot::created(self.run.target, &place.name).await? } else { None };
             let created = known.unwrap_or_else(now);
             let begun = Snapshot { sums, created, is_complete: place.is_complete };
             let begun = state.snapshots.entry(place.name.clone()).or_insert(begun);
@@ -183,12 +172,7 @@ impl Upload<'_> {
     }
 
     /// The contents that may not be stored yet.
-    async fn contents(
-        &self,
-        sender: &Sender<'_>,
-        state: &TargetState,
-        place: &SnapshotName,
-    ) -> Result<Vec<Planned>, Error> {
+    async fn contents(&self, state: &TargetState, place: &SnapshotName) -> Result<Vec<Planned>, Error> {
         let recheck = self.options.recheck;
         if place.is_complete && !recheck {
             return Ok(Vec::new());
@@ -202,7 +186,7 @@ impl Upload<'_> {
         }
         // Listing is cheap compared to sending everything again, but not compared to sending a few changes.
         let is_unknown = recheck || place.is_begun || known.is_empty();
-        let there = if is_unknown { snapshot::stored(self.target, sender.jobs).await? } else { BTreeMap::new() };
+        let there = if is_unknown { snapshot::stored(self.run.target, self.run.jobs).await? } else { BTreeMap::new() };
         let gzip = state.gzip();
         let planned = wanted.into_iter().map(|(digest, name)| {
             let headers = Headers::for_content(name, gzip);
@@ -240,19 +224,7 @@ impl Upload<'_> {
     }
 }
 
-/// How a snapshot is put into `latest/`.
-pub struct RollbackOptions<'a> {
-    /// How long files of `latest/` are kept after they are no longer referenced.
-    pub grace: Duration,
-    /// Signs what clients read; without it, a target with a signed statement is refused.
-    pub signing: Option<Signing<'a>>,
-    /// How many files are read and sent at once.
-    pub jobs: usize,
-    /// How this run waits for other publishers.
-    pub turns: LeaseTimes,
-}
-
-/// Puts a snapshot into `latest/`, with the guarantees of [`publish()`](super::publish()): readers never find a
+/// Puts a snapshot into `latest/`, and keeps files that are no longer referenced for `grace`, with the guarantees of [`publish()`](super::publish()): readers never find a
 /// reference to a missing file. Every file that is sent has the digest that the snapshot's list has for it, and all of
 /// them are read before the first one is sent.
 ///
@@ -260,27 +232,25 @@ pub struct RollbackOptions<'a> {
 /// [`Error::Unpublished`], [`Error::NoSnapshot`], [`Error::Missing`] and [`Error::Altered`] before anything is changed,
 /// and other variants of [`Error`]. After an interruption, run it again.
 pub async fn rollback(
-    target: &UploadTarget,
+    run: UploadRun<'_>,
     name: &str,
-    options: RollbackOptions<'_>,
-    is_dry_run: bool,
-    notice: Notice<'_>,
+    grace: Duration,
+    signing: Option<&Signing<'_>>,
 ) -> Result<UploadResult, Error> {
     if snapshot::end_of_day(name).is_none() {
         return Err(Error::NoSnapshot(name.to_owned()));
     }
-    refuse_unpublished(target).await?;
-    let work = run(target, name, &options, is_dry_run, notice);
-    if is_dry_run { work.await } else { target.take_turn(options.turns, notice).await?.during(work).await }
+    refuse_unpublished(run.target).await?;
+    run.in_turn(rollback_in_turn(run, name, grace, signing)).await
 }
 
-async fn run(
-    target: &UploadTarget,
+async fn rollback_in_turn(
+    run: UploadRun<'_>,
     name: &str,
-    options: &RollbackOptions<'_>,
-    is_dry_run: bool,
-    notice: Notice<'_>,
+    grace: Duration,
+    signing: Option<&Signing<'_>>,
 ) -> Result<UploadResult, Error> {
+    let target = run.target;
     let mut state = TargetState::load(target).await?;
     let previous = state.latest.clone();
     let known = state.snapshots.get(name).map(|known| known.sums.clone());
@@ -288,14 +258,14 @@ async fn run(
     let source = TreeSource::Snapshot(&kept);
     let files = source.files().keys().chain(state.files.keys());
     target.refuse_links(files.map(String::as_str))?;
-    latest::adopt(&mut state, source, target, notice).await?;
+    latest::adopt(&mut state, source, target, run.notice).await?;
     let signature = kept.signature().await?;
-    let sender = Sender { source, signature, target, jobs: options.jobs, is_dry_run, notice, large: Large::default() };
+    let sender = Sender { run, source, signature, large: Large::default() };
     refuse_lost_recalls(&sender).await?;
     let plan = latest::plan(&sender, &state);
     sender.rehearse(&plan.planned).await?;
-    let statement = statement::sign(&sender, &state, name, options.signing.as_ref()).await?;
-    state.signed |= options.signing.is_some();
+    let statement = statement::sign(&sender, &state, name, signing).await?;
+    state.signed |= signing.is_some();
     if known.is_none() {
         let created = snapshot::created(target, name).await?.unwrap_or_else(now);
         let sums = tree::hex_digest(source.sums());
@@ -303,14 +273,14 @@ async fn run(
         state.snapshots.insert(name.to_owned(), found);
     }
     let mut actions = latest::update(&sender, &mut state, name, plan, statement.as_ref()).await?;
-    actions.extend(latest::remove_stale(&sender, &mut state, options.grace).await?);
+    actions.extend(latest::remove_stale(&sender, &mut state, grace).await?);
     let signed = statement.map(|statement| statement.signed);
     Ok(UploadResult { snapshot: name.to_owned(), previous, signed, is_known: true, actions })
 }
 
 /// Refuses a snapshot from before a recall: clients would start what it recalls again.
 async fn refuse_lost_recalls(sender: &Sender<'_>) -> Result<(), Error> {
-    let Some(now) = sender.target.get(&format!("{LATEST}/{REVOKED}"), REVOKED_LIMIT).await? else { return Ok(()) };
+    let Some(now) = sender.run.target.get(&format!("{LATEST}/{REVOKED}"), REVOKED_LIMIT).await? else { return Ok(()) };
     let is_there = sender.source.files().contains_key(REVOKED);
     let then = if is_there { sender.source.content(REVOKED).await? } else { Vec::new() };
     let [now, then] = [&now, &then].map(|text| Revocations::parse(text).unwrap_or_default());

@@ -19,7 +19,7 @@ use super::bucket::{Store, element_text};
 use super::headers::Headers;
 use super::state::STATE;
 use super::tree::{self, FILE_LIMIT, hex_digest, is_index};
-use super::{Action, BuiltTree, Error, LATEST, Notice, UploadEvent, UploadTarget, What};
+use super::{Action, BuiltTree, Error, LATEST, UploadEvent, UploadRun, UploadTarget, What};
 
 /// A file to be sent, unless the target already has it.
 pub(super) struct Planned {
@@ -41,13 +41,10 @@ pub(super) type Large = Mutex<HashMap<(String, Option<&'static str>), String>>;
 
 /// What is sent, where to and how.
 pub(super) struct Sender<'a> {
+    pub(super) run: UploadRun<'a>,
     pub(super) source: TreeSource<'a>,
     /// The signature of `SHA256SUMS`, if it is published.
     pub(super) signature: Option<Vec<u8>>,
-    pub(super) target: &'a UploadTarget,
-    pub(super) jobs: usize,
-    pub(super) is_dry_run: bool,
-    pub(super) notice: Notice<'a>,
     /// What the target may copy instead of being sent it again.
     pub(super) large: Large,
 }
@@ -55,20 +52,20 @@ pub(super) struct Sender<'a> {
 impl Sender<'_> {
     /// Sends files in waves; see [`self`].
     pub(super) async fn send(&self, planned: &[Planned], on_sent: impl Fn(&Planned)) -> Result<Vec<Action>, Error> {
-        (self.notice)(UploadEvent::Planned(planned.len()));
+        (self.run.notice)(UploadEvent::Planned(planned.len()));
         let mut actions = Vec::new();
         for wave in 0..WAVES {
             let files = planned.iter().filter(|file| file.wave == wave);
             let one = async |file: &Planned| {
                 let what = self.send_one(file).await?;
                 on_sent(file);
-                (self.notice)(UploadEvent::Done);
+                (self.run.notice)(UploadEvent::Done);
                 Ok::<Action, Error>(Action { file: file.place.clone(), what })
             };
             let done: Vec<Action> =
-                stream::iter(files.map(one)).buffer_unordered(self.jobs.max(1)).try_collect().await?;
-            if !self.is_dry_run && done.iter().any(|action| action.what != What::Keep) {
-                self.target.sync()?;
+                stream::iter(files.map(one)).buffer_unordered(self.run.jobs.max(1)).try_collect().await?;
+            if !self.run.is_dry_run && done.iter().any(|action| action.what != What::Keep) {
+                self.run.target.sync()?;
             }
             actions.extend(done);
         }
@@ -78,7 +75,7 @@ impl Sender<'_> {
     /// Reads all files that would be sent, so that a file that is missing or damaged is found before anything is sent.
     pub(super) async fn rehearse(&self, planned: &[Planned]) -> Result<(), Error> {
         let one = async |file: &Planned| self.read(&file.name).await.map(drop);
-        stream::iter(planned.iter().map(one)).buffer_unordered(self.jobs.max(1)).try_collect().await
+        stream::iter(planned.iter().map(one)).buffer_unordered(self.run.jobs.max(1)).try_collect().await
     }
 
     async fn read(&self, name: &str) -> Result<Vec<u8>, Error> {
@@ -93,22 +90,22 @@ impl Sender<'_> {
         // Writing to a directory never waits, and a signal is noticed only where something does.
         tokio::task::yield_now().await;
         let bytes = file.headers.encode(self.read(&file.name).await?);
-        if file.may_be_there && self.target.holds(&file.place, &bytes, &file.headers, &file.form).await? {
+        if file.may_be_there && self.run.target.holds(&file.place, &bytes, &file.headers, &file.form).await? {
             return Ok(What::Keep);
         }
         let length = bytes.len();
         let what = What::Send(length as u64);
-        if self.is_dry_run {
+        if self.run.is_dry_run {
             return Ok(what);
         }
         let key = (file.digest.clone(), file.headers.content_encoding);
         let source = self.large.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
         if let Some(source) = source
-            && self.target.copy(&source, &file.place, &file.headers, &file.form).await
+            && self.run.target.copy(&source, &file.place, &file.headers, &file.form).await
         {
             return Ok(what);
         }
-        self.target.put(&file.place, bytes, &file.headers, &file.form).await?;
+        self.run.target.put(&file.place, bytes, &file.headers, &file.form).await?;
         if length >= LARGE {
             self.large.lock().unwrap_or_else(PoisonError::into_inner).insert(key, file.place.clone());
         }
@@ -117,11 +114,11 @@ impl Sender<'_> {
 
     /// Removes files of `latest/`.
     pub(super) async fn remove(&self, names: &[String]) -> Result<(), Error> {
-        if self.is_dry_run {
+        if self.run.is_dry_run {
             return Ok(());
         }
-        let one = async |name: &String| self.target.remove(&format!("{LATEST}/{name}")).await;
-        stream::iter(names.iter().map(one)).buffer_unordered(self.jobs.max(1)).try_collect().await
+        let one = async |name: &String| self.run.target.remove(&format!("{LATEST}/{name}")).await;
+        stream::iter(names.iter().map(one)).buffer_unordered(self.run.jobs.max(1)).try_collect().await
     }
 }
 

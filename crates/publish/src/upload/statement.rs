@@ -53,20 +53,20 @@ pub(super) async fn sign(
         return Ok(None);
     }
     let place = |name: &str| format!("{LATEST}/{name}");
-    let get = async |name, limit| sender.target.get(&place(name), limit).await;
+    let get = async |name, limit| sender.run.target.get(&place(name), limit).await;
     let before = get(STATEMENT, STATEMENT_LIMIT).await?;
     let Some(signing) = signing else {
         if before.is_none() && !state.signed {
             return Ok(None);
         }
-        let message = format!("{} is signed, and this publication is not", sender.target.shown(LATEST));
+        let message = format!("{} is signed, and this publication is not", sender.run.target.shown(LATEST));
         let remedy =
             "name --sign-with or set ACP_REGISTRY_SIGNING_KEY; clients refuse a registry that is no longer signed";
         return Err(Error::Target { message, remedy: remedy.to_owned() });
     };
     let before_signature = get(STATEMENT_SIGNATURE, STATEMENT_SIGNATURE_LIMIT).await?.unwrap_or_default();
     let before_signature = String::from_utf8_lossy(&before_signature).into_owned();
-    let unreadable = |WrongStatement(why)| Error::Unreadable { place: sender.target.shown(&place(STATEMENT)), why };
+    let unreadable = |WrongStatement(why)| Error::Unreadable { place: sender.run.target.shown(&place(STATEMENT)), why };
     let known = before.as_deref().map(Statement::parse).transpose().map_err(unreadable)?;
     let keys = |statement: &Statement| -> Vec<PublicKey> {
         statement.next_keys.iter().filter_map(|key| key.parse().ok()).collect()
@@ -136,7 +136,7 @@ pub(super) async fn sign(
     }
     let text = statement.to_text();
     let summary = Signed { signer: signer.to_string(), sequence, expires_at: until };
-    if sender.is_dry_run {
+    if sender.run.is_dry_run {
         return Ok(Some(SignedStatement { signed: summary, text: text.into_bytes(), signature: Vec::new() }));
     }
     let signature = (signing.sign)(text.as_bytes()).map_err(Error::SignStatement)?;
@@ -178,9 +178,9 @@ impl SignedStatement {
         for (name, bytes) in [(STATEMENT_SIGNATURE, &self.signature), (STATEMENT, &self.text)] {
             let file = format!("{LATEST}/{name}");
             let headers = Headers::for_latest(name, Gzip::default());
-            if !sender.is_dry_run {
-                sender.target.put(&file, bytes.clone(), &headers, &headers.fingerprint(&hex_digest(bytes))).await?;
-                sender.target.sync()?;
+            if !sender.run.is_dry_run {
+                sender.run.target.put(&file, bytes.clone(), &headers, &headers.fingerprint(&hex_digest(bytes))).await?;
+                sender.run.target.sync()?;
             }
             actions.push(Action { file, what: What::Send(bytes.len() as u64) });
         }
