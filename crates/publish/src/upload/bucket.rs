@@ -120,8 +120,10 @@ impl Store {
         if key.is_empty() { key } else { format!("{}/", key.trim_end_matches('/')) }
     }
 
+    /// The error of a failed request, with a remedy where one is known.
     pub(super) fn fail(&self, name: &str, error: &object_store::Error) -> Error {
-        store_error(self.shown(name), error, &self.bucket)
+        let (message, remedy) = explain(error, &self.bucket);
+        Error::Store { place: self.shown(name), message, remedy }
     }
 
     pub(super) async fn put(&self, name: &str, bytes: Vec<u8>, headers: &Headers, form: &str) -> Result<(), Error> {
@@ -326,12 +328,6 @@ pub(super) fn element_text(xml: &str, name: &str) -> Option<String> {
     }
 }
 
-/// The error of a failed request, with a remedy where one is known.
-pub(super) fn store_error(place: String, error: &object_store::Error, bucket: &str) -> Error {
-    let (message, remedy) = explain(error, bucket);
-    Error::Store { place, message, remedy }
-}
-
 fn explain(error: &object_store::Error, bucket: &str) -> (String, Option<String>) {
     let code = code(error);
     let named = code.as_ref().map_or_else(String::new, |code| format!(" ({code})"));
@@ -472,12 +468,8 @@ impl Store {
     }
 }
 
-/// What a store says about an object.
-struct ObjectHead {
-    /// The `ETag`, which identifies the version.
-    tag: Option<String>,
-    attributes: Attributes,
-}
+/// The content of an object, its `ETag` and its attributes.
+type StoredObject = (Vec<u8>, Option<String>, Attributes);
 
 impl Store {
     /// Reads the content of an object, of at most `limit` bytes; `None` if it does not exist.
@@ -491,25 +483,25 @@ impl Store {
         name: &str,
         limit: u64,
     ) -> Result<Option<(Vec<u8>, Option<String>)>, Error> {
-        let Some((bytes, found)) = self.get_as_stored(name, limit).await? else { return Ok(None) };
-        let encoding = found.attributes.get(&Attribute::ContentEncoding).map(AsRef::as_ref);
+        let Some((bytes, tag, attributes)) = self.get_as_stored(name, limit).await? else { return Ok(None) };
+        let encoding = attributes.get(&Attribute::ContentEncoding).map(AsRef::as_ref);
         let content = headers::decode(bytes, encoding, limit);
         let bytes = content.ok_or_else(|| self.unusable(name, format!("is damaged, or larger than {limit} bytes")))?;
-        Ok(Some((bytes, found.tag)))
+        Ok(Some((bytes, tag)))
     }
 
     fn unusable(&self, name: &str, message: String) -> Error {
         Error::Store { place: self.shown(name), message, remedy: Some("remove it there".into()) }
     }
 
-    /// Reads an object without decoding it.
-    async fn get_as_stored(&self, name: &str, limit: u64) -> Result<Option<(Vec<u8>, ObjectHead)>, Error> {
+    /// Reads an object without decoding it, with its `ETag`, which identifies the version.
+    async fn get_as_stored(&self, name: &str, limit: u64) -> Result<Option<StoredObject>, Error> {
         let Some(found) = self.find(name, false).await? else { return Ok(None) };
         let too_large = || self.unusable(name, format!("is larger than {limit} bytes"));
         if found.meta.size > limit {
             return Err(too_large());
         }
-        let about = ObjectHead { tag: found.meta.e_tag.clone(), attributes: found.attributes.clone() };
+        let (tag, attributes) = (found.meta.e_tag.clone(), found.attributes.clone());
         let mut pieces = found.into_stream();
         let mut bytes = Vec::new();
         while let Some(piece) = pieces.try_next().await.map_err(|error| self.fail(name, &error))? {
@@ -518,7 +510,7 @@ impl Store {
             }
             bytes.extend_from_slice(&piece);
         }
-        Ok(Some((bytes, about)))
+        Ok(Some((bytes, tag, attributes)))
     }
 
     /// Asks for an object, or only for its headers; `None` if it does not exist.
@@ -548,7 +540,7 @@ impl Store {
         if !is_alike {
             return Ok(false);
         }
-        Ok(self.get_as_stored(name, found.meta.size).await?.is_some_and(|(found, _)| found == bytes))
+        Ok(self.get_as_stored(name, found.meta.size).await?.is_some_and(|(found, ..)| found == bytes))
     }
 }
 
@@ -567,7 +559,7 @@ mod tests {
         for wrong in
             ["s3://", "s3:///x", "s3://b/../x", "s3://b//x", "s3://b/a b", "s3://u:p@b/x", "gs://b", "s3://b?x"]
         {
-            assert!(parse(wrong).unwrap_err().is_of_usage(), "{wrong}");
+            assert!(matches!(parse(wrong).unwrap_err(), Error::Target { .. }), "{wrong}");
         }
     }
 

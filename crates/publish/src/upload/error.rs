@@ -123,22 +123,15 @@ impl Error {
     pub fn is_of_integrity(&self) -> bool {
         matches!(self, Self::Digest(_) | Self::Altered(_) | Self::LostRecall { .. })
     }
-
-    /// Whether the target that the caller named is invalid.
-    pub(crate) fn is_of_usage(&self) -> bool {
-        matches!(self, Self::NoAddress(_) | Self::Target { .. } | Self::NoSnapshot(_))
-    }
 }
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let help = publish_remedy(&error);
-        let failure = if error.is_of_integrity() {
-            Self::refused(error)
-        } else if error.is_of_usage() {
-            Self::usage(error)
-        } else {
-            Self::unable(error)
+        let failure = match error {
+            _ if error.is_of_integrity() => Self::refused(error),
+            Error::NoAddress(_) | Error::Target { .. } | Error::NoSnapshot(_) => Self::usage(error),
+            _ => Self::unable(error),
         };
         failure.help(help)
     }

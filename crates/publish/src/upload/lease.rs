@@ -11,7 +11,7 @@ use object_store::{Error as StoreError, PutMode, PutResult, UpdateVersion};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::bucket::{Store, store_error};
+use super::bucket::Store;
 use super::headers::Headers;
 use super::{Error, LeaseTimes, Notice, UploadEvent, now, seconds};
 
@@ -62,7 +62,7 @@ impl<'a> Lease<'a> {
                     }
                 }
                 Err(StoreError::AlreadyExists { .. } | StoreError::Precondition { .. }) => {}
-                Err(error) => return Err(lease.fail(&error)),
+                Err(error) => return Err(store.fail(LEASE, &error)),
             }
             let Some((bytes, version)) = store.get_with_version(LEASE, LEASE_LIMIT).await? else { continue };
             let words: Option<LeaseContent> = serde_json::from_slice(&bytes).ok();
@@ -84,7 +84,7 @@ impl<'a> Lease<'a> {
                 match lease.write(mode).await {
                     Ok(_) if lease.settle(notice).await? => return Ok(lease),
                     Ok(_) | Err(StoreError::AlreadyExists { .. } | StoreError::Precondition { .. }) => {}
-                    Err(error) => return Err(lease.fail(&error)),
+                    Err(error) => return Err(store.fail(LEASE, &error)),
                 }
                 continue;
             }
@@ -117,7 +117,7 @@ impl<'a> Lease<'a> {
     async fn settle(&mut self, notice: Notice<'_>) -> Result<bool, Error> {
         match self.write(PutMode::Create).await {
             Err(StoreError::AlreadyExists { .. } | StoreError::Precondition { .. }) => {}
-            Err(error) => return Err(self.fail(&error)),
+            Err(error) => return Err(self.store.fail(LEASE, &error)),
             Ok(_) => {
                 self.is_conditional = false;
                 notice(UploadEvent::Warning(format!(
@@ -136,10 +136,6 @@ impl<'a> Lease<'a> {
             self.version = version;
         }
         Ok(is_mine)
-    }
-
-    fn fail(&self, error: &StoreError) -> Error {
-        store_error(self.store.shown(LEASE), error, &self.store.bucket)
     }
 
     /// Runs `work` while renewing the lease, then releases it. If the lease is lost, `work` is dropped.

@@ -165,17 +165,15 @@ impl TargetState {
         // These may have been removed.
         let missing = self.tree.keys().filter(|name| !self.files.contains_key(*name));
         files.extend(missing.map(|name| (name.clone(), LatestFile::default())));
-        let (latest, headers, snapshots) = (self.latest.clone(), self.headers.clone(), self.snapshots.clone());
-        let (gzip_assets, gzip_documents, signed) = (self.gzip_assets, self.gzip_documents, self.signed);
         let stored = Self {
             schema: SCHEMA,
-            latest,
-            headers,
-            gzip_assets,
-            gzip_documents,
-            signed,
+            latest: self.latest.clone(),
+            headers: self.headers.clone(),
+            gzip_assets: self.gzip_assets,
+            gzip_documents: self.gzip_documents,
+            signed: self.signed,
             files,
-            snapshots,
+            snapshots: self.snapshots.clone(),
             ..Self::default()
         };
         let bytes = serde_json::to_vec(&stored).unwrap_or_default();
