@@ -87,7 +87,7 @@ fn serialized(source: &AgentSource<'_>, view: &View, base_url: &str) -> Option<R
         return None;
     }
     let address = format!("{base_url}/{}.svg", source.id());
-    let icon = if source.has_icon() { Icon::At(&address) } else { Icon::None };
+    let icon = source.has_icon().then_some(&*address);
     let entry = match source {
         AgentSource::Own(own, _) => own.manifest.present().and_then(|manifest| entry(manifest, icon, view)),
         AgentSource::Earlier(kept) => kept.entries.get(&view.file).map(|entry| renewed(entry.clone(), icon)),
@@ -142,17 +142,8 @@ fn indented<T: serde::Serialize>(value: &T, indentation: &str) -> String {
     acp_registry_plan::json::to_string(value).trim_end().replace('\n', &format!("\n{indentation}"))
 }
 
-/// The `icon` member of an entry.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Icon<'a> {
-    /// The icon is published at this address.
-    At(&'a str),
-    /// No icon is published. A relative path in the manifest is removed; an https address stays.
-    None,
-}
-
-/// Returns the entry of an agent in a view; `None` if no distribution is left that clients of the view can start.
-pub(super) fn entry(manifest: &Manifest, icon: Icon<'_>, view: &View) -> Option<Value> {
+/// Returns the entry of an agent in a view, with the address of its icon, if that is published; `None` if no distribution is left that clients of the view can start.
+pub(super) fn entry(manifest: &Manifest, icon: Option<&str>, view: &View) -> Option<Value> {
     let Value::Object(mut entry) = manifest.value() else { return None };
     let preview = entry.shift_remove("preview");
     // Only the configuration says so.
@@ -196,10 +187,10 @@ fn take_extensions(entry: &mut Map<String, Value>) -> bool {
 }
 
 /// Updates the icon's address in a previously published entry.
-pub(super) fn renewed(mut entry: Value, icon: Icon<'_>) -> Value {
+pub(super) fn renewed(mut entry: Value, icon: Option<&str>) -> Value {
     if let Value::Object(entry) = &mut entry {
         // The entry refers to an icon of the earlier tree, which this tree replaces.
-        if matches!(icon, Icon::None) {
+        if icon.is_none() {
             entry.shift_remove("icon");
         }
         set_icon(entry, icon);
@@ -207,18 +198,13 @@ pub(super) fn renewed(mut entry: Value, icon: Icon<'_>) -> Value {
     entry
 }
 
-/// Sets or removes the `icon` member. An existing member keeps its position; a new one is added at the end.
-fn set_icon(entry: &mut Map<String, Value>, icon: Icon<'_>) {
-    match icon {
-        Icon::At(address) => {
-            entry.insert("icon".to_owned(), Value::String(address.to_owned()));
-        }
-        Icon::None => {
-            let is_address = entry.get("icon").and_then(Value::as_str).is_some_and(|icon| icon.starts_with("https://"));
-            if !is_address {
-                entry.shift_remove("icon");
-            }
-        }
+/// Sets the `icon` member to the address at which the icon is published. An existing member keeps its position; a new one is
+/// added at the end. Without a published icon, a relative path is removed, and an https address stays.
+fn set_icon(entry: &mut Map<String, Value>, icon: Option<&str>) {
+    if let Some(address) = icon {
+        entry.insert("icon".to_owned(), Value::String(address.to_owned()));
+    } else if !entry.get("icon").and_then(Value::as_str).is_some_and(|icon| icon.starts_with("https://")) {
+        entry.shift_remove("icon");
     }
 }
 
@@ -388,7 +374,7 @@ mod tests {
             let manifest = manifest(
                 &json!({ "id": "a", "version": "1.0.0", "distribution": 1, "preview": { "version": preview, "distribution": 2 } }),
             );
-            let entry = entry(&manifest, Icon::None, &preview_view()).unwrap();
+            let entry = entry(&manifest, None, &preview_view()).unwrap();
             assert_eq!(entry["version"], expected);
             assert_eq!(entry.get("preview"), None);
         }
@@ -408,8 +394,8 @@ mod tests {
                 .cloned()
                 .collect::<Vec<_>>()
         };
-        assert_eq!(keys(Icon::At("https://h.example/a.svg")), ["id", "icon", "version", "distribution"]);
-        assert_eq!(keys(Icon::None), ["id", "version", "distribution"]);
+        assert_eq!(keys(Some("https://h.example/a.svg")), ["id", "icon", "version", "distribution"]);
+        assert_eq!(keys(None), ["id", "version", "distribution"]);
     }
 
     #[test]
@@ -418,12 +404,12 @@ mod tests {
         let distribution = json!({ "npx": { "package": "p@1", "command": "p-acp" }, "uvx": uvx });
         let both = manifest(&json!({ "id": "a", "distribution": distribution }));
         let asking = View { package_extensions: true, ..View::named("x.json") };
-        assert_eq!(entry(&both, Icon::None, &asking).unwrap()["distribution"], distribution);
-        let plain = entry(&both, Icon::None, &View::named("x.json")).unwrap();
+        assert_eq!(entry(&both, None, &asking).unwrap()["distribution"], distribution);
+        let plain = entry(&both, None, &View::named("x.json")).unwrap();
         assert_eq!(plain["distribution"], json!({ "uvx": { "package": "q==1" } }));
         let one = manifest(&json!({ "id": "a", "distribution": { "npx": { "package": "p@1", "command": "p-acp" } } }));
-        assert_eq!(entry(&one, Icon::None, &View::named("x.json")), None);
-        assert!(entry(&one, Icon::None, &asking).is_some());
+        assert_eq!(entry(&one, None, &View::named("x.json")), None);
+        assert!(entry(&one, None, &asking).is_some());
     }
 
     #[test]
@@ -435,7 +421,7 @@ mod tests {
         changes.append_args.insert("binary".into(), vec!["--y".into()]);
         let value = json!({ "id": "a", "bundled": false, "distribution": {
             "npx": { "package": "p" }, "binary": { "linux-x86_64": { "args": ["acp"] }, "darwin-x86_64": {} } } });
-        let entry = entry(&manifest(&value), Icon::At("i"), &view).unwrap();
+        let entry = entry(&manifest(&value), Some("i"), &view).unwrap();
         assert_eq!(
             entry,
             json!({ "id": "a", "icon": "i", "bundled": true, "distribution": {

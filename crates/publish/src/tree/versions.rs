@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use time::Date;
 
 use super::BuildError;
-use super::index::{Icon, entry};
+use super::index::entry;
 use super::sources::{AgentSource, KeptAgent, PublishedError, PublishedTree, is_safe};
 use acp_registry_gate::history::{EarlierManifest, EarlierManifests};
 
@@ -156,7 +156,7 @@ impl<'a> Earlier<'a> {
 /// The entry that the index had of a manifest.
 fn read(EarlierManifest { version, since, text }: &EarlierManifest, view: &View) -> Option<EarlierVersion> {
     let manifest = Manifest::parse(String::from_utf8(text.clone()).ok()?).ok()?;
-    let entry = entry(&manifest, Icon::None, view)?;
+    let entry = entry(&manifest, None, view)?;
     Some(EarlierVersion { version: version.clone(), since: since.map(|time| time.to_string()), entry })
 }
 
