@@ -171,15 +171,13 @@ impl Documents {
             named.or_else(|| Some((in_registry()?, Some(site.directory))))
         };
         let capabilities = match file(site.capabilities, "capabilities.json") {
-            Some(file) => document(file, SiteDocument::Capabilities, SNAPSHOT_LIMIT, Snapshot::parse)?,
+            Some(file) => document(file, "--capabilities", SNAPSHOT_LIMIT, Snapshot::parse)?,
             None => Snapshot::default(),
         };
         let written = file(site.history, HISTORY_FILE);
         let is_from_git = written.is_none();
         let (history, manifests) = match written {
-            Some(file) => {
-                (document(file, SiteDocument::History, HISTORY_LIMIT, History::parse)?, EarlierManifests::new())
-            }
+            Some(file) => (document(file, "--history", HISTORY_LIMIT, History::parse)?, EarlierManifests::new()),
             None => History::read(site.directory),
         };
         Ok(Self { capabilities, history, is_from_git, manifests })
@@ -204,7 +202,7 @@ impl Documents {
 /// Reads a file that a person has named, or one of a registry, whose links lead to no file outside.
 fn document<T, E: Display>(
     (path, registry): (PathBuf, Option<&Path>),
-    kind: SiteDocument,
+    flag: &'static str,
     limit: u64,
     parse: impl FnOnce(&[u8]) -> Result<T, E>,
 ) -> Result<T, DocumentError> {
@@ -214,7 +212,7 @@ fn document<T, E: Display>(
         let bytes = read_bounded(file, &root, limit).map_err(|error| format!(": {error}"))?;
         parse(&bytes).map_err(|error| format!(" {error}"))
     };
-    read().map_err(|why| DocumentError { document: kind, is_usual: registry.is_some(), path, why })
+    read().map_err(|why| DocumentError { flag, is_usual: registry.is_some(), path, why })
 }
 
 /// Why a registry cannot be built.
@@ -253,23 +251,14 @@ pub enum Error {
 #[derive(Debug, thiserror::Error)]
 #[error("{}{why}", path.display())]
 pub struct DocumentError {
-    /// Which document it is.
-    pub document: SiteDocument,
+    /// The flag that names it.
+    flag: &'static str,
     /// The path of the document.
     pub path: PathBuf,
     /// Whether it is in the registry, and was not named.
     is_usual: bool,
     /// What is wrong, appended to the path in messages.
     why: String,
-}
-
-/// A document that the site is built from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SiteDocument {
-    /// The capability snapshot.
-    Capabilities,
-    /// The history.
-    History,
 }
 
 impl From<Error> for Failure {
@@ -279,7 +268,6 @@ impl From<Error> for Failure {
             Error::Tree(error) => error.into(),
             Error::Previous(error) => error.into(),
             Error::Site(error) => error.into(),
-            Error::Render(error) => Self::unable(error).help(SITE),
             Error::History { .. } => Self::unable(error).help(HISTORY),
             error => Self::unable(error).help(SITE),
         }
@@ -288,14 +276,10 @@ impl From<Error> for Failure {
 
 impl From<DocumentError> for Failure {
     fn from(error: DocumentError) -> Self {
-        let flag = match error.document {
-            SiteDocument::Capabilities => "--capabilities",
-            SiteDocument::History => "--history",
-        };
         let help = if error.is_usual {
             "correct the file, or remove it".to_owned()
         } else {
-            format!("correct the file, or name another with {flag}")
+            format!("correct the file, or name another with {}", error.flag)
         };
         Self::usage(error).help(help)
     }
@@ -336,17 +320,6 @@ pub enum PlaceError {
     /// The async runtime cannot be created.
     #[error(transparent)]
     Runtime(#[from] io::Error),
-}
-
-impl PlaceError {
-    /// What the user can do about it, if known.
-    pub fn remedy(&self) -> Option<String> {
-        match self {
-            Self::Address { .. } => Some("write the address or the directory of a published tree".into()),
-            Self::Client(problem) => problem.remedy(),
-            Self::Runtime(_) => None,
-        }
-    }
 }
 
 impl FromStr for TreeLocation {
@@ -407,12 +380,16 @@ impl PublishedTree for Remote {
 
 impl From<PlaceError> for Failure {
     fn from(error: PlaceError) -> Self {
-        let help = error.remedy();
-        let failure = match error {
-            PlaceError::Address { .. } => Self::usage(error),
-            PlaceError::Client(_) | PlaceError::Runtime(_) => Self::unable(error),
-        };
-        failure.help_if(help)
+        match error {
+            PlaceError::Address { .. } => {
+                Self::usage(error).help("write the address or the directory of a published tree")
+            }
+            PlaceError::Client(ref problem) => {
+                let help = problem.remedy();
+                Self::unable(error).help_if(help)
+            }
+            PlaceError::Runtime(_) => Self::unable(error),
+        }
     }
 }
 
@@ -493,7 +470,7 @@ mod tests {
         assert!(matches!(&error, Error::History { file: "history.json", .. }), "{error}");
         fs::write(root.join("r/capabilities.json"), "{").unwrap();
         let error = build_to(root, "two", None).unwrap_err();
-        assert!(matches!(&error, Error::Document(error) if error.document == SiteDocument::Capabilities), "{error}");
+        assert!(matches!(&error, Error::Document(error) if error.flag == "--capabilities"), "{error}");
         assert!(error.to_string().contains("capabilities.json is not JSON"));
     }
 
@@ -511,7 +488,8 @@ mod tests {
         }
         for wrong in ["http://", "https://a b/", "file://host.example/r"] {
             let error = wrong.parse::<TreeLocation>().unwrap_err();
-            assert!(matches!(error, PlaceError::Address { .. }) && error.remedy().is_some(), "{wrong}");
+            assert!(matches!(error, PlaceError::Address { .. }), "{wrong}");
+            assert!(Failure::from(error).advice().is_some(), "{wrong}");
         }
     }
 }

@@ -127,18 +127,23 @@ impl<'a> Tree<'a> {
         Ok(self)
     }
 
+    /// Name, size and digest of all files but `SHA256SUMS`, in no particular order.
+    fn all(&self) -> impl Iterator<Item = (&str, usize, Sha256)> {
+        let held = self.held.iter().map(|(name, (content, digest))| (&**name, content.bytes().len(), *digest));
+        let rendered = self.parts.iter().flat_map(|part| &part.files);
+        held.chain(rendered.map(|file| (&*file.name, file.size, file.digest)))
+    }
+
     fn sums(&self) -> &FileDigest {
         self.sums.get_or_init(|| FileDigest::of(SUMS, self.sums_text().as_bytes()))
     }
 
     /// The text of `SHA256SUMS`. Made on each call, because it takes much memory in a large tree.
     fn sums_text(&self) -> String {
-        let held = self.held.iter().map(|(name, (_, digest))| (&**name, *digest));
-        let rendered = self.parts.iter().flat_map(|part| &part.files).map(|file| (&*file.name, file.digest));
-        let mut lines: Vec<(&str, Sha256)> = held.chain(rendered).collect();
-        lines.sort_unstable_by_key(|(name, _)| *name);
-        let mut text = String::with_capacity(lines.iter().map(|(name, _)| name.len() + LINE).sum());
-        for (name, digest) in lines {
+        let mut lines: Vec<(&str, usize, Sha256)> = self.all().collect();
+        lines.sort_unstable_by_key(|(name, ..)| *name);
+        let mut text = String::with_capacity(lines.iter().map(|(name, ..)| name.len() + LINE).sum());
+        for (name, _, digest) in lines {
             text.push_str(&format!("{digest}  {name}\n"));
         }
         text
@@ -151,15 +156,14 @@ impl<'a> Tree<'a> {
 
     /// The names of all files but `SHA256SUMS`, in no particular order.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        let rendered = self.parts.iter().flat_map(|part| &part.files).map(|file| &*file.name);
-        self.held.keys().map(String::as_str).chain(rendered)
+        self.all().map(|(name, ..)| name)
     }
 
     /// The names and sizes of all files, ordered by name.
     pub fn files(&self) -> Vec<(&str, usize)> {
-        let held = self.held.iter().map(|(name, (content, _))| (&**name, content.bytes().len()));
-        let rendered = self.parts.iter().flat_map(|part| &part.files).chain([self.sums()]);
-        let mut files: Vec<(&str, usize)> = held.chain(rendered.map(|file| (&*file.name, file.size))).collect();
+        let sums = self.sums();
+        let all = self.all().map(|(name, size, _)| (name, size)).chain([(&*sums.name, sums.size)]);
+        let mut files: Vec<(&str, usize)> = all.collect();
         files.sort_unstable();
         files
     }
@@ -232,11 +236,9 @@ impl<'a> Tree<'a> {
         if is_absent(directory) {
             return self.files();
         }
-        let held: Vec<(&str, usize, Sha256)> =
-            self.held.iter().map(|(name, (content, digest))| (&**name, content.bytes().len(), *digest)).collect();
-        let rendered = self.parts.par_iter().flat_map_iter(|part| &part.files).chain([self.sums()]);
-        let all = held.into_par_iter().chain(rendered.map(|file| (&*file.name, file.size, file.digest)));
-        let changed = all.filter(|(name, size, digest)| !holds(&directory.join(name), *size, *digest));
+        let sums = self.sums();
+        let all: Vec<(&str, usize, Sha256)> = self.all().chain([(&*sums.name, sums.size, sums.digest)]).collect();
+        let changed = all.into_par_iter().filter(|(name, size, digest)| !holds(&directory.join(name), *size, *digest));
         changed.map(|(name, size, _)| (name, size)).collect()
     }
 
@@ -441,26 +443,18 @@ fn refuse_registry(directory: &Path, registry: &Path) -> Result<(), TreeError> {
 
 impl From<TreeError> for Failure {
     fn from(error: TreeError) -> Self {
-        let help = tree_remedy(&error);
-        let failure = match error {
-            TreeError::Path(_) | TreeError::Render(_) => Self::unable(error),
-            _ => Self::usage(error),
-        };
-        failure.help(help)
-    }
-}
-
-/// The help if a tree cannot be written.
-fn tree_remedy(error: &TreeError) -> String {
-    let known = match error {
-        TreeError::Path(error) => return error.or_another("make the directory writable", "directory", "--out"),
-        TreeError::Render(_) => "report this as a bug of acp-registry",
-        TreeError::Foreign(..) => "name another directory with --out, or empty this one",
-        TreeError::NoName(_) | TreeError::InRegistry(_) | TreeError::HoldsRegistry(_) => {
-            "name another directory with --out, such as `dist`"
+        match error {
+            TreeError::Path(ref cause) => {
+                let help = cause.or_another("make the directory writable", "directory", "--out");
+                Self::unable(error).help(help)
+            }
+            TreeError::Render(_) => Self::unable(error).help("report this as a bug of acp-registry"),
+            TreeError::Foreign(..) => Self::usage(error).help("name another directory with --out, or empty this one"),
+            TreeError::NoName(_) | TreeError::InRegistry(_) | TreeError::HoldsRegistry(_) => {
+                Self::usage(error).help("name another directory with --out, such as `dist`")
+            }
         }
-    };
-    known.to_owned()
+    }
 }
 
 /// How many bytes of rendered files are kept in memory. The files beyond are rendered again when they are written.

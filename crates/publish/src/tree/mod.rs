@@ -366,34 +366,6 @@ pub enum BuildError {
     Render(#[from] RenderError),
 }
 
-impl BuildError {
-    /// What the user can do about it.
-    fn remedy(&self) -> String {
-        let fixed = match self {
-            Self::Findings { agents } if agents.is_empty() => "correct the errors; `acp-registry validate` lists them",
-            Self::Findings { .. } => {
-                "correct the errors, or name a published tree with --previous, from which agents keep their last form"
-            }
-            Self::NoPrevious { .. } => "name a tree with a registry.json with --previous, or correct the errors",
-            // A new registry without agents is recognized by its configuration.
-            Self::Empty(root) if Path::new(root).join("registry.toml").is_file() => {
-                "add an agent with `acp-registry new`; or, since agents were published before, leave out --previous to publish none"
-            }
-            Self::Empty(_) => "name the registry with --registry-dir, or add an agent with `acp-registry new`",
-            Self::Withdrawn(_) => {
-                "add an agent with `acp-registry new`, or remove an entry below `[withdrawn]` in registry.toml"
-            }
-            Self::View { .. } => "correct the `[[view]]` in registry.toml",
-            Self::Hold { id, .. } => return format!("correct `[hold.{id}]` in registry.toml"),
-            Self::Schema { .. } => "correct `[schemas]` in registry.toml",
-            Self::Revocations(_) => "correct revoked.json: without it, revoked versions would be installed again",
-            Self::Previous(error) => return error.remedy(),
-            Self::Render(_) => "report this as a bug of acp-registry",
-        };
-        fixed.to_owned()
-    }
-}
-
 /// How many agents a message names.
 pub const NAMED: usize = 10;
 
@@ -406,17 +378,38 @@ fn describe(agents: &[String]) -> String {
 
 impl From<BuildError> for Failure {
     fn from(error: BuildError) -> Self {
-        let help = error.remedy();
-        let failure = match error {
-            BuildError::Findings { .. } | BuildError::NoPrevious { .. } | BuildError::Revocations(_) => {
-                Self::findings(error)
+        match error {
+            BuildError::Findings { ref agents } if agents.is_empty() => {
+                Self::findings(error).help("correct the errors; `acp-registry validate` lists them")
             }
-            BuildError::Empty(_) | BuildError::Withdrawn(_) | BuildError::View { .. } | BuildError::Hold { .. } => {
-                Self::usage(error)
+            BuildError::Findings { .. } => Self::findings(error).help(
+                "correct the errors, or name a published tree with --previous, from which agents keep their last form",
+            ),
+            BuildError::NoPrevious { .. } => Self::findings(error)
+                .help("name a tree with a registry.json with --previous, or correct the errors"),
+            // A new registry without agents is recognized by its configuration.
+            BuildError::Empty(ref root) if Path::new(root).join("registry.toml").is_file() => Self::usage(error).help(
+                "add an agent with `acp-registry new`; or, since agents were published before, leave out --previous to publish none",
+            ),
+            BuildError::Empty(_) => Self::usage(error)
+                .help("name the registry with --registry-dir, or add an agent with `acp-registry new`"),
+            BuildError::Withdrawn(_) => Self::usage(error)
+                .help("add an agent with `acp-registry new`, or remove an entry below `[withdrawn]` in registry.toml"),
+            BuildError::View { .. } => Self::usage(error).help("correct the `[[view]]` in registry.toml"),
+            BuildError::Hold { ref id, .. } => {
+                let help = format!("correct `[hold.{id}]` in registry.toml");
+                Self::usage(error).help(help)
             }
-            BuildError::Schema { .. } => Self::usage(error).code(Code::InvalidConfiguration),
-            BuildError::Previous(_) | BuildError::Render(_) => Self::unable(error),
-        };
-        failure.help(help)
+            BuildError::Schema { .. } => Self::usage(error)
+                .code(Code::InvalidConfiguration)
+                .help("correct `[schemas]` in registry.toml"),
+            BuildError::Revocations(_) => Self::findings(error)
+                .help("correct revoked.json: without it, revoked versions would be installed again"),
+            BuildError::Previous(ref cause) => {
+                let help = cause.remedy();
+                Self::unable(error).help(help)
+            }
+            BuildError::Render(_) => Self::unable(error).help("report this as a bug of acp-registry"),
+        }
     }
 }
