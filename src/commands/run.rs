@@ -6,7 +6,7 @@ use std::io::{BufReader, IsTerminal as _};
 
 use acp_registry::doctor;
 use acp_registry::failure::{Code, Exit, Failure};
-use acp_registry::host::start::{Ended, Program, replace_with};
+use acp_registry::host::start::{Program, replace_with};
 use acp_registry::install::Kind;
 use acp_registry::manifest::Platform;
 use acp_registry::ops::{Locate, check_revoked_installed, install_to_run, locate, settle};
@@ -223,8 +223,7 @@ fn start(
         program.hidden = confined.hidden;
     }
     match replace_with(program) {
-        Ok(Ended::Code(code)) => Ok(Exit::Other(u8::try_from(code).unwrap_or(1))),
-        Ok(Ended::Never(never)) => match never {},
+        Ok(code) => Ok(Exit::Other(u8::try_from(code).unwrap_or(1))),
         Err(error) => {
             let obstacle = doctor::obstacle(version, &session.environment());
             let (message, remedy) = obstacle.map_or_else(

@@ -3,12 +3,8 @@
 use std::path::Path;
 
 /// The ids of processes whose program, or one of its arguments, is below a directory, as far as the system tells.
-pub fn processes_in(folder: &Path) -> Vec<u32> {
-    list(folder)
-}
-
 #[cfg(target_os = "linux")]
-fn list(folder: &Path) -> Vec<u32> {
+pub fn processes_in(folder: &Path) -> Vec<u32> {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt as _;
 
@@ -23,8 +19,9 @@ fn list(folder: &Path) -> Vec<u32> {
     proc::pids().filter(|&pid| pid != own && uses(pid)).collect()
 }
 
+/// The ids of processes in whose command line a directory is named.
 #[cfg(all(unix, not(target_os = "linux")))]
-fn list(folder: &Path) -> Vec<u32> {
+pub fn processes_in(folder: &Path) -> Vec<u32> {
     const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
 
     let answer = super::command::listing("ps", &["-axww", "-o", "pid=,args="], PATIENCE);
@@ -36,7 +33,7 @@ fn list(folder: &Path) -> Vec<u32> {
 
 /// Windows does not allow running programs to be removed.
 #[cfg(not(unix))]
-fn list(_folder: &Path) -> Vec<u32> {
+pub fn processes_in(_folder: &Path) -> Vec<u32> {
     Vec::new()
 }
 

@@ -1,6 +1,5 @@
 //! Runs trusted programs with the user's environment.
 
-use std::convert::Infallible;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
@@ -10,10 +9,6 @@ use std::process::Stdio;
 use tokio::process::{Child, Command};
 
 use crate::process::{Exit, How};
-
-#[cfg_attr(unix, path = "unix.rs")]
-#[cfg_attr(not(unix), path = "waiting.rs")]
-mod platform;
 
 /// A program to run.
 #[derive(Debug)]
@@ -43,21 +38,55 @@ impl Program {
     }
 }
 
-/// The result of [`replace_with`].
-#[derive(Debug)]
-pub enum Ended {
-    /// The program exited with this code. Never returned on Unix.
-    Code(i32),
-    /// Never created: the program has replaced this process.
-    Never(Infallible),
+/// Replaces this process by the program.
+///
+/// # Errors
+/// Returns the error of the operating system if it cannot be started. Otherwise, this does not return.
+#[cfg(unix)]
+pub fn replace_with(program: Program) -> io::Result<i32> {
+    use std::os::unix::process::CommandExt as _;
+
+    use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_getfd, fcntl_setfd};
+
+    /// Minimum number of the file descriptor to pass on. Some systems allow only 256 per process.
+    const FIRST: i32 = 100;
+
+    let (mut command, kept) = program.into_command();
+    // A file lock lasts as long as a descriptor of the file is open, and only descriptors of the new program outlive
+    // this process. Programs and shells use numbers from 3 on, so a higher one does not interfere. The file is empty,
+    // and the descriptor read-only.
+    let kept = kept.map(|file| fcntl_dupfd_cloexec(&file, FIRST).map_or(file, File::from));
+    if let Some(file) = &kept {
+        fcntl_setfd(file, fcntl_getfd(file)? - FdFlags::CLOEXEC)?;
+    }
+    crate::umask::restore();
+    Err(command.exec())
 }
 
-/// Replaces this process by the program on Unix; starts it and waits for it on other systems.
+/// Starts the program, which cannot replace this process, waits for it, and returns its exit code.
 ///
 /// # Errors
 /// Returns the error of the operating system if it cannot be started.
-pub fn replace_with(program: Program) -> io::Result<Ended> {
-    platform::replace_with(program)
+#[cfg(not(unix))]
+pub fn replace_with(program: Program) -> io::Result<i32> {
+    use process_wrap::tokio::{CommandWrap, JobObject, KillOnDrop};
+    use tokio::runtime::Builder;
+
+    let (command, _kept) = program.into_command();
+    let command = Command::from(command);
+    Builder::new_current_thread().enable_all().build()?.block_on(async {
+        let mut command = CommandWrap::from(command);
+        // Processes that the program has started end with it, and all of them with this process.
+        command.wrap(KillOnDrop).wrap(JobObject);
+        let mut child = command.spawn()?;
+        loop {
+            tokio::select! {
+                status = child.wait() => return Ok(status?.code().unwrap_or(1)),
+                // The console sends Ctrl-C to the program too, which decides what to do.
+                told = tokio::signal::ctrl_c() => told?,
+            }
+        }
+    })
 }
 
 /// Starts a program that has the terminal to itself, and waits until it ends. Ctrl-C is left to the program. If the
