@@ -123,8 +123,8 @@ pub fn launch(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let Some(order) = Order::read(arguments) else { return FAILED };
     // Otherwise, the process that started the launcher has ended.
     let Ok(mut report) = open_report(&order.report) else { return FAILED };
-    let failure = if let Err(error) = set_limits(&order) {
-        LaunchFailure::Limits(error)
+    let (step, error) = if let Err(error) = set_limits(&order) {
+        ("limits", error)
     } else {
         #[expect(clippy::disallowed_methods, reason = "this is where programs are started")]
         let mut command = Command::new(&order.program);
@@ -132,52 +132,36 @@ pub fn launch(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             command.current_dir(directory);
         }
         // The file is closed when the program is executed.
-        LaunchFailure::Program(command.args(&order.arguments).envs(order.variables).exec())
+        ("program", command.args(&order.arguments).envs(order.variables).exec())
     };
     // If this fails, the reader sees only that the FIFO was closed.
-    let _ = report.write_all(failure.text().as_bytes());
+    let _ = report.write_all(failure(step, &error).as_bytes());
     FAILED
 }
 
-/// Why a program was not started.
-#[derive(Debug)]
-pub(super) enum LaunchFailure {
-    /// The network namespace could not be joined, or the launcher could not be executed in it.
-    Namespace(io::Error),
-    /// The limits could not be set.
-    Limits(io::Error),
-    /// The program could not be executed.
-    Program(io::Error),
+/// Says why a program was not started: because the `namespace` could not be joined or the launcher not be executed in it,
+/// because the `limits` could not be set, or because the `program` could not be executed.
+fn failure(step: &str, error: &io::Error) -> String {
+    format!("{step} {}", error.raw_os_error().unwrap_or_default())
 }
 
-impl LaunchFailure {
-    fn text(&self) -> String {
-        let (kind, error) = match self {
-            Self::Namespace(error) => ("namespace", error),
-            Self::Limits(error) => ("limits", error),
-            Self::Program(error) => ("program", error),
-        };
-        format!("{kind} {}", error.raw_os_error().unwrap_or_default())
+/// Writes that the network namespace could not be joined to the FIFO of a report that this process has not opened yet.
+pub(super) fn report_namespace(report: &Path, error: &io::Error) {
+    // Without a reader, nothing is interested in it.
+    if let Ok(mut report) = open_report(report) {
+        let _ = report.write_all(failure("namespace", error).as_bytes());
     }
+}
 
-    /// Writes the text to the FIFO of a report that this process has not opened yet.
-    pub(super) fn write_to(&self, report: &Path) {
-        // Without a reader, nothing is interested in it.
-        if let Ok(mut report) = open_report(report) {
-            let _ = report.write_all(self.text().as_bytes());
-        }
-    }
-
-    /// Parses the text.
-    fn read(text: &str) -> Option<io::Error> {
-        let (kind, number) = text.split_once(' ')?;
-        let error = io::Error::from_raw_os_error(number.parse().ok()?);
-        Some(match kind {
-            "program" => error,
-            "namespace" => io::Error::other(format!("its network namespace cannot be joined: {error}")),
-            _ => io::Error::other(format!("its limits or its user cannot be set: {error}")),
-        })
-    }
+/// Parses a [`failure`].
+fn read_failure(text: &str) -> Option<io::Error> {
+    let (step, number) = text.split_once(' ')?;
+    let error = io::Error::from_raw_os_error(number.parse().ok()?);
+    Some(match step {
+        "program" => error,
+        "namespace" => io::Error::other(format!("its network namespace cannot be joined: {error}")),
+        _ => io::Error::other(format!("its limits or its user cannot be set: {error}")),
+    })
 }
 
 /// Parses a report. An empty one means that the program was started.
@@ -185,7 +169,7 @@ pub(super) fn read_report(text: &[u8]) -> io::Result<()> {
     if text.is_empty() {
         return Ok(());
     }
-    let read = LaunchFailure::read(&String::from_utf8_lossy(text));
+    let read = read_failure(&String::from_utf8_lossy(text));
     Err(read.unwrap_or_else(|| io::Error::other("its launcher is of another version of this program")))
 }
 
@@ -345,11 +329,12 @@ mod tests {
 
     #[test]
     fn a_failure_survives_its_way() {
-        let read = |failure: LaunchFailure| read_report(failure.text().as_bytes()).unwrap_err();
-        assert_eq!(read(LaunchFailure::Program(io::Error::from_raw_os_error(2))).kind(), io::ErrorKind::NotFound);
-        let limits = read(LaunchFailure::Limits(io::Error::from_raw_os_error(1)));
+        let read =
+            |step, number| read_report(failure(step, &io::Error::from_raw_os_error(number)).as_bytes()).unwrap_err();
+        assert_eq!(read("program", 2).kind(), io::ErrorKind::NotFound);
+        let limits = read("limits", 1);
         assert!(limits.to_string().starts_with("its limits or its user cannot be set: "), "{limits}");
-        let namespace = read(LaunchFailure::Namespace(io::Error::from_raw_os_error(2))).to_string();
+        let namespace = read("namespace", 2).to_string();
         assert!(namespace.starts_with("its network namespace cannot be joined: "), "{namespace}");
         assert!(read_report(b"").is_ok() && read_report(b"\xff").is_err());
     }

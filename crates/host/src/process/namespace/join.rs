@@ -10,7 +10,7 @@ use std::process::Command;
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-use crate::process::launcher::{FAILED, LaunchFailure, close_inherited};
+use crate::process::launcher::{FAILED, close_inherited, report_namespace};
 
 /// The first argument with which the `acp-registry` executable must call [`join`].
 pub const JOIN: &str = "__join-namespace";
@@ -60,7 +60,7 @@ pub fn join(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(()) => Command::new(&order.command[0]).args(&order.command[1..]).exec(),
     };
     // Opened only now: its reader takes the closing of the FIFO for the start of the program.
-    LaunchFailure::Namespace(error).write_to(&order.report);
+    report_namespace(&order.report, &error);
     FAILED
 }
 

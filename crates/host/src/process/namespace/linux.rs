@@ -19,9 +19,9 @@ use tokio::net::UnixStream;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use super::keeper::{KEEP, said};
+use super::NamespaceError;
+use super::keeper::{self, KEEP, said};
 use super::resolver::Resolver;
-use super::{NamespaceError, passing};
 
 /// Time limit for each answer of the keeper, which takes a few milliseconds.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -204,7 +204,7 @@ async fn ask(socket: &mut UnixStream, request: u8) -> io::Result<Option<OwnedFd>
 }
 
 async fn receive(socket: &UnixStream, bytes: &mut [u8]) -> io::Result<(usize, Option<OwnedFd>)> {
-    socket.async_io(Interest::READABLE, || passing::receive(socket.as_fd(), bytes)).await
+    socket.async_io(Interest::READABLE, || keeper::receive(socket.as_fd(), bytes)).await
 }
 
 #[cfg(test)]

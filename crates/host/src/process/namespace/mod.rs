@@ -13,15 +13,11 @@
 //! A namespace exists only on Linux. On other systems, [`Namespace::create`] returns an error.
 
 #[cfg(target_os = "linux")]
-mod isolated;
-#[cfg(target_os = "linux")]
 mod join;
 #[cfg(target_os = "linux")]
 mod keeper;
 #[cfg(target_os = "linux")]
 mod loopback;
-#[cfg(target_os = "linux")]
-mod passing;
 #[cfg(target_os = "linux")]
 mod resolver;
 
