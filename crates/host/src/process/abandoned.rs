@@ -222,7 +222,7 @@ mod tests {
             let mut command = std::process::Command::new("sleep");
             command.arg("60").env(super::super::directories::MARKER, if by_marker { &path } else { Path::new("") });
             if !by_place && !by_marker {
-                super::super::place::let_in(&path, USER).unwrap();
+                super::super::directories::let_in(&path, USER).unwrap();
                 age(&path);
                 std::os::unix::process::CommandExt::uid(&mut command, USER);
             }

@@ -1,4 +1,5 @@
-//! The home and the temporary directories of one launch. What else a program may read is in `isolation.rs`.
+//! The home and the temporary directories of one launch, and a directory that several programs with users of their own may
+//! enter. What else a program may read is in `isolation.rs`.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -6,15 +7,17 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{io, thread};
 
-use super::{Canaries, UserDirectory};
+use super::Canaries;
 use crate::fs::{PathError, make_private, without_path, write_new};
 use crate::lock::mark_used;
 use crate::remove::remove_tree;
 
 #[cfg(target_os = "linux")]
-use super::canaries::{Watch, files};
-#[cfg(target_os = "linux")]
-use super::place::let_in;
+use {
+    super::canaries::{Watch, files},
+    super::own_user::OwnUser,
+    std::sync::{Mutex, PoisonError},
+};
 
 /// The environment variable that identifies the processes of a launch. Its value is the unique path of the sandbox.
 pub(super) const MARKER: &str = "ACP_REGISTRY_SANDBOX";
@@ -323,6 +326,59 @@ impl Drop for Scratch {
     }
 }
 
+/// A directory of the caller with files for programs that may run at once, each as its own user. They become members of
+/// one group, which belongs to the directory while a clone of this exists.
+#[derive(Debug, Clone)]
+pub struct UserDirectory {
+    path: PathBuf,
+    #[cfg(target_os = "linux")]
+    group: Arc<Mutex<Option<OwnUser>>>,
+}
+
+impl UserDirectory {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self {
+            path,
+            #[cfg(target_os = "linux")]
+            group: Arc::default(),
+        }
+    }
+
+    /// The path of the directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Allows the members of the group to enter the directory, and returns the group.
+    #[cfg(target_os = "linux")]
+    pub(super) fn group(&self) -> io::Result<u32> {
+        let mut group = self.group.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(group) = &*group {
+            return Ok(group.number());
+        }
+        // The number of a user that no program gets is the number of a group without other members.
+        let taken = OwnUser::take()?;
+        let_in(&self.path, taken.number())?;
+        Ok(group.insert(taken).number())
+    }
+}
+
+/// Two places are equal if they are the same directory.
+impl PartialEq for UserDirectory {
+    fn eq(&self, other: &Self) -> bool {
+        self.path == other.path
+    }
+}
+
+impl Eq for UserDirectory {}
+
+/// Allows a user to enter a directory of root, without listing it.
+#[cfg(target_os = "linux")]
+pub(super) fn let_in(directory: &Path, user: u32) -> io::Result<()> {
+    std::os::unix::fs::lchown(directory, None, Some(user))?;
+    fs::set_permissions(directory, std::os::unix::fs::PermissionsExt::from_mode(0o710))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -409,5 +465,28 @@ mod tests {
         fs::remove_dir(&path).unwrap();
         drop(Scratch::at(&path).unwrap());
         assert!(!path.exists());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_directory_has_one_group_and_only_that_may_enter() {
+        use std::os::unix::fs::MetadataExt as _;
+
+        let parent = tempfile::tempdir().unwrap();
+        let directory = parent.path().join("a");
+        let (place, other) = (UserDirectory::new(directory.clone()), UserDirectory::new(parent.path().join("b")));
+        assert!(place.group().is_err(), "there is no such directory");
+        for path in [&directory, &other.path] {
+            fs::create_dir(path).unwrap();
+        }
+        if !rustix::process::geteuid().is_root() {
+            assert_eq!(place.group().unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+            return;
+        }
+        let group = place.group().unwrap();
+        assert_eq!(place.clone().group().unwrap(), group);
+        let found = directory.metadata().unwrap();
+        assert_eq!((found.uid(), found.gid(), found.mode() & 0o777), (0, group, 0o710));
+        assert_ne!(other.group().unwrap(), group);
     }
 }

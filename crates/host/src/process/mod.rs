@@ -36,7 +36,6 @@ mod launcher;
 mod namespace;
 #[cfg(target_os = "linux")]
 mod own_user;
-mod place;
 #[cfg(target_os = "linux")]
 mod reach;
 mod tree;
@@ -47,7 +46,7 @@ mod platform;
 
 pub use abandoned::{INSTALLED, remove_abandoned};
 pub use canaries::Canaries;
-pub use directories::{Home, LaunchDirectories, Scratch};
+pub use directories::{Home, LaunchDirectories, Scratch, UserDirectory};
 pub use environment::{Environment, is_executable};
 pub use isolation::{Isolation, IsolationError, Network};
 pub use launch::{LaunchSpec, Obstacle};
@@ -60,6 +59,5 @@ pub(crate) use namespace::leave_network;
 #[cfg(target_os = "linux")]
 pub use namespace::{JOIN, KEEP, join, keep};
 pub use namespace::{Namespace, NamespaceError};
-pub use place::UserDirectory;
 pub use platform::{Orphans, adopt_orphans, end_launches_below, hide_from_agents, make_readable};
 pub use tree::{Ending, Exit, How, Pipes, ProcessTree, RunDelays, SpawnError, Tail};

@@ -87,7 +87,7 @@ fn process_ids() -> impl Iterator<Item = u32> {
     proc::pids().flat_map(proc::user_ids)
 }
 
-/// The user that [`let_in`](super::place::let_in) gave access to a directory of root, if any.
+/// The user that [`let_in`](super::directories::let_in) gave access to a directory of root, if any.
 pub(super) fn let_into(directory: &Path) -> Option<u32> {
     let metadata = fs::symlink_metadata(directory).ok()?;
     Some(metadata.gid()).filter(|group| metadata.uid() == 0 && NUMBERS.contains(group))
