@@ -66,11 +66,8 @@ fn weight(line: &str) -> u8 {
     if begins(&["[cause]: "]) {
         return 1;
     }
-    match level(text) {
-        Some(LineRank::Error) => return 5,
-        Some(LineRank::Warning) => return 2,
-        Some(LineRank::Other) => return 1,
-        None => {}
+    if let Some(weight) = level(text) {
+        return weight;
     }
     if is_exception(text) || (begins(&ERRORS) && text.contains(':')) || has(&NAMES) || text.contains("panicked at") {
         return 5;
@@ -88,23 +85,17 @@ fn weight(line: &str) -> u8 {
     if begins(&PROGRESS) || lower.starts_with("node:internal") || is_indented(line) { 1 } else { 2 }
 }
 
-enum LineRank {
-    Error,
-    Warning,
-    Other,
-}
-
-/// The level of a log line, if one of its first five words is one.
-fn level(text: &str) -> Option<LineRank> {
+/// The weight of a log line by its level, if one of its first five words is one.
+fn level(text: &str) -> Option<u8> {
     text.split_whitespace().take(5).find_map(|word| {
         let is_marked = word.starts_with('[') && word.ends_with(']');
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());
         let upper = if is_marked { word.to_uppercase() } else { word.to_owned() };
         match upper.as_str() {
             // Also matches `FATAL ERROR:` and `ERROR:`.
-            "ERROR" | "FATAL" | "CRITICAL" | "ERR" | "SEVERE" => Some(LineRank::Error),
-            "WARN" | "WARNING" => Some(LineRank::Warning),
-            "INFO" | "DEBUG" | "TRACE" | "NOTICE" => Some(LineRank::Other),
+            "ERROR" | "FATAL" | "CRITICAL" | "ERR" | "SEVERE" => Some(5),
+            "WARN" | "WARNING" => Some(2),
+            "INFO" | "DEBUG" | "TRACE" | "NOTICE" => Some(1),
             _ => None,
         }
     })

@@ -72,7 +72,7 @@ pub fn log(directory: &Path, pattern: &str) -> Result<Log, Error> {
         "HEAD", "--", &pattern,
     ];
     let (mut commits, mut is_long) = (Vec::new(), false);
-    repository.talk("log", &arguments, io::empty(), |answer| {
+    repository.call("log", &arguments).talk(io::empty(), |answer| {
         let mut bytes = Vec::new();
         Read::take(&mut *answer, SIZE_LIMIT).read_to_end(&mut bytes)?;
         // Git fails if its output is not read completely.
@@ -141,7 +141,7 @@ pub(super) fn read_blobs(
         input.extend_from_slice(name.as_bytes());
         input.push(b'\n');
     }
-    repository.talk("cat-file", &["--batch", "--buffer"], input.as_slice(), |answer| {
+    repository.call("cat-file", &["--batch", "--buffer"]).talk(input.as_slice(), |answer| {
         let mut answer = BufReader::with_capacity(1 << 16, answer);
         let (mut head, mut bytes) = (Vec::new(), Vec::new());
         loop {

@@ -179,17 +179,6 @@ impl Repository {
         self.call(command, arguments).output(io::empty(), OUTPUT_LIMIT)
     }
 
-    /// Runs a git command with this input, and passes its output to `read`.
-    fn talk(
-        &self,
-        command: &'static str,
-        arguments: &[&str],
-        input: impl Read + Send,
-        read: impl FnOnce(&mut dyn Read) -> io::Result<()>,
-    ) -> Result<(), Error> {
-        self.call(command, arguments).talk(input, read)
-    }
-
     /// The commit that is checked out.
     ///
     /// # Errors
