@@ -1,7 +1,7 @@
 //! Finds the program that `cmd` of a manifest names, as clients do.
 
 use super::links::LinkTree;
-use super::{Entry, EntryKind, name};
+use super::{ArchiveListing, Entry, EntryKind, name};
 use acp_registry_plan::text::{nearest, quote};
 
 /// Maximum number of names to compare with a wrong `cmd`, since each comparison is slow.
@@ -41,12 +41,18 @@ impl std::fmt::Display for CmdNotFound {
 
 impl std::error::Error for CmdNotFound {}
 
-/// Finds the file that a client would start: the one at exactly this path below the archive's root. Backslashes are
-/// separators, and a leading `./` is optional. If the path is a link, returns the file that it leads to.
-///
-/// # Errors
-/// Returns [`CmdNotFound`] with a similar entry.
-pub fn find_cmd<'a>(cmd: &str, entries: &'a [Entry]) -> Result<&'a Entry, CmdNotFound> {
+impl ArchiveListing {
+    /// Finds the file that a client would start: the one at exactly this path below the archive's root. Backslashes are
+    /// separators, and a leading `./` is optional. If the path is a link, returns the file that it leads to.
+    ///
+    /// # Errors
+    /// Returns [`CmdNotFound`] with a similar entry.
+    pub fn find_cmd(&self, cmd: &str) -> Result<&Entry, CmdNotFound> {
+        find_cmd(cmd, &self.entries)
+    }
+}
+
+fn find_cmd<'a>(cmd: &str, entries: &'a [Entry]) -> Result<&'a Entry, CmdNotFound> {
     let path = cmd_path(cmd);
     let mut tree = LinkTree::new();
     for (index, entry) in entries.iter().enumerate() {

@@ -1,4 +1,6 @@
-//! An entry of an archive.
+//! The contents of an archive.
+
+use super::{BinaryFormat, Program};
 
 /// An entry of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,4 +39,16 @@ impl Entry {
     pub fn file_name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or_default()
     }
+}
+
+/// The contents of an archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArchiveListing {
+    /// The format, detected from the content.
+    pub format: BinaryFormat,
+    /// The entries in the order of the archive. A bare executable is one entry with the name in `cmd`.
+    pub entries: Vec<Entry>,
+    /// The examined content of `cmd`. `None` if there is no such file or, when listing a stream, if `cmd` is a link,
+    /// since its target may have been read before the link was seen.
+    pub program: Option<Program>,
 }

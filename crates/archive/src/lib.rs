@@ -19,7 +19,6 @@ mod format;
 mod from_tar;
 mod from_zip;
 mod links;
-mod listing;
 mod meter;
 mod name;
 mod program;
@@ -31,12 +30,11 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use cmd::{CmdNotFound, find_cmd};
-pub use entry::{Entry, EntryKind};
+pub use cmd::CmdNotFound;
+pub use entry::{ArchiveListing, Entry, EntryKind};
 pub use error::{Error, Excess, UnsafeReason};
 use format::HEAD_LENGTH;
 pub use format::{BinaryFormat, Compression, Lookalike, Misnamed};
-pub use listing::ArchiveListing;
 pub use meter::Limits;
 pub use name::{is_device, path_problem};
 pub use program::{Fit, Glibc, Machine, Mismatch, Program};

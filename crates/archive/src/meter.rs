@@ -11,7 +11,7 @@ use super::{Error, Excess};
 
 /// Counts the bytes before and after a decompressor, and keeps the first error on either side, since decompressors
 /// would pass it on only as text.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Meter {
     limits: Limits,
     consumed: Cell<u64>,
@@ -23,13 +23,7 @@ pub(super) struct Meter {
 
 impl Meter {
     pub(super) fn new(limits: &Limits) -> Rc<Self> {
-        Rc::new(Self {
-            limits: *limits,
-            consumed: Cell::default(),
-            produced: Cell::default(),
-            ended: Cell::default(),
-            failure: RefCell::default(),
-        })
+        Rc::new(Self { limits: *limits, ..Self::default() })
     }
 
     pub(super) fn limits(&self) -> &Limits {

@@ -62,10 +62,7 @@ pub fn unpack<R: Read + Seek>(file: R, cmd: &str, limits: &Limits, into: &Path) 
 /// # Errors
 /// Returns [`Error`]. Nothing was written outside the directory, which may contain a part of the archive.
 pub fn unpack_package<R: Read + Seek>(mut file: R, limits: &Limits, into: &Path) -> Result<ArchiveListing, Error> {
-    file.seek(SeekFrom::Start(0)).map_err(Error::Read)?;
-    let head = read_head(&mut file, HEAD_LENGTH).map_err(Error::Read)?;
-    file.seek(SeekFrom::Start(0)).map_err(Error::Read)?;
-    let format = BinaryFormat::detect(&head).map_err(Error::NotAnArchive)?;
+    let format = BinaryFormat::detect(&head(&mut file).map_err(Error::Read)?).map_err(Error::NotAnArchive)?;
     let BinaryFormat::Tar(compression) = format else { return Err(Error::NotAnArchive(Lookalike::Unknown)) };
     let meter = Meter::new(limits);
     let mut walk = Walk::package(&meter, Unpack::package_into(into)?);
@@ -93,18 +90,22 @@ pub fn read_zip<R: Read + Seek>(
 
 /// What a file is if it is no archive and no program, as far as it can be read.
 pub fn lookalike<R: Read + Seek>(mut file: R) -> Option<Lookalike> {
-    file.seek(SeekFrom::Start(0)).ok()?;
-    let head = read_head(&mut file, HEAD_LENGTH).ok()?;
-    let lookalike = BinaryFormat::detect(&head).err()?;
+    let lookalike = BinaryFormat::detect(&head(&mut file).ok()?).err()?;
     Some(if lookalike == Lookalike::Unknown { by_tail(&mut file) } else { lookalike })
 }
 
+/// The first bytes of a file, which is then at its start again.
+fn head(file: &mut (impl Read + Seek)) -> io::Result<Vec<u8>> {
+    file.rewind()?;
+    let head = read_head(file, HEAD_LENGTH)?;
+    file.rewind()?;
+    Ok(head)
+}
+
 fn run<R: Read + Seek, S: Sink>(mut file: R, cmd: &str, limits: &Limits, sink: S) -> Result<ArchiveListing, Error> {
-    file.seek(SeekFrom::Start(0)).map_err(Error::Read)?;
-    let head = read_head(&mut file, HEAD_LENGTH).map_err(Error::Read)?;
+    let head = head(&mut file).map_err(Error::Read)?;
     let format =
         BinaryFormat::detect(&head).map_err(|found| Error::NotAnArchive(lookalike(&mut file).unwrap_or(found)))?;
-    file.seek(SeekFrom::Start(0)).map_err(Error::Read)?;
     let meter = Meter::new(limits);
     let mut walk = Walk::new(&meter, cmd_path(cmd), sink);
     if format == BinaryFormat::Zip {

@@ -32,20 +32,11 @@ pub(super) enum Content<'a> {
 
 /// Receives the entries. Every path is safe, all its parents are real directories, and no path occurs twice.
 pub(super) trait Sink {
-    fn directory(&mut self, path: &str) -> Result<(), Error>;
-    /// Starts a file. Its content follows with [`Sink::write`] until another method is called.
-    fn file(&mut self, path: &str, mode: u32) -> Result<(), Error>;
-    fn write(&mut self, chunk: &[u8]) -> Result<(), Error>;
-    /// Called once at the end, after all links were checked.
-    fn links(&mut self, entries: &[Entry]) -> Result<(), Error>;
-}
-
-/// Discards everything, for listings.
-impl Sink for () {
     fn directory(&mut self, _path: &str) -> Result<(), Error> {
         Ok(())
     }
 
+    /// Starts a file. Its content follows with [`Sink::write`] until another method is called.
     fn file(&mut self, _path: &str, _mode: u32) -> Result<(), Error> {
         Ok(())
     }
@@ -54,10 +45,14 @@ impl Sink for () {
         Ok(())
     }
 
+    /// Called once at the end, after all links were checked.
     fn links(&mut self, _entries: &[Entry]) -> Result<(), Error> {
         Ok(())
     }
 }
+
+/// Discards everything, for listings.
+impl Sink for () {}
 
 pub(super) struct Walk<S> {
     meter: Rc<Meter>,

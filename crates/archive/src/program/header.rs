@@ -16,30 +16,33 @@ const FIRST_LINE: usize = 254;
 /// there.
 const SLICES: usize = 44;
 
-pub(super) fn examine(mut file: impl Read + Seek) -> Program {
-    let read = file.seek(SeekFrom::Start(0)).and_then(|_| read_head(&mut file, HEAD_LENGTH));
-    let Ok(head) = read else { return Program::Other(Lookalike::Unknown) };
-    let source = BoundedFile::new(file);
-    let file = FileHandle(&source);
-    match &head[..] {
-        [b'#', b'!', line @ ..] => {
-            let line = &line[..line.len().min(FIRST_LINE)];
-            let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
-            let (line, has_return) = line.strip_suffix(b"\r").map_or((line, false), |line| (line, true));
-            Program::Script { interpreter: String::from_utf8_lossy(line).trim().to_owned(), has_return }
+impl Program {
+    /// Examines the header of a file, in bounded time and memory even if it is malformed.
+    pub fn examine(mut file: impl Read + Seek) -> Self {
+        let read = file.seek(SeekFrom::Start(0)).and_then(|_| read_head(&mut file, HEAD_LENGTH));
+        let Ok(head) = read else { return Program::Other(Lookalike::Unknown) };
+        let source = BoundedFile::new(file);
+        let file = FileHandle(&source);
+        match &head[..] {
+            [b'#', b'!', line @ ..] => {
+                let line = &line[..line.len().min(FIRST_LINE)];
+                let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
+                let (line, has_return) = line.strip_suffix(b"\r").map_or((line, false), |line| (line, true));
+                Program::Script { interpreter: String::from_utf8_lossy(line).trim().to_owned(), has_return }
+            }
+            [0x7f, b'E', b'L', b'F', 1, ..] => elf::examine::<elf_types::FileHeader32<Endianness>, _>(file),
+            [0x7f, b'E', b'L', b'F', ..] => elf::examine::<elf_types::FileHeader64<Endianness>, _>(file),
+            [0xfe, 0xed, 0xfa, 0xce, ..] | [0xce, 0xfa, 0xed, 0xfe, ..] => {
+                mach_o::<macho::MachHeader32<Endianness>, _>(file)
+            }
+            [0xfe, 0xed, 0xfa, 0xcf, ..] | [0xcf, 0xfa, 0xed, 0xfe, ..] => {
+                mach_o::<macho::MachHeader64<Endianness>, _>(file)
+            }
+            [0xca, 0xfe, 0xba, 0xbe, ..] => universal(MachOFatFile32::parse(file)),
+            [0xca, 0xfe, 0xba, 0xbf, ..] => universal(MachOFatFile64::parse(file)),
+            [b'M', b'Z', ..] => portable(file),
+            _ => other(&head),
         }
-        [0x7f, b'E', b'L', b'F', 1, ..] => elf::examine::<elf_types::FileHeader32<Endianness>, _>(file),
-        [0x7f, b'E', b'L', b'F', ..] => elf::examine::<elf_types::FileHeader64<Endianness>, _>(file),
-        [0xfe, 0xed, 0xfa, 0xce, ..] | [0xce, 0xfa, 0xed, 0xfe, ..] => {
-            mach_o::<macho::MachHeader32<Endianness>, _>(file)
-        }
-        [0xfe, 0xed, 0xfa, 0xcf, ..] | [0xcf, 0xfa, 0xed, 0xfe, ..] => {
-            mach_o::<macho::MachHeader64<Endianness>, _>(file)
-        }
-        [0xca, 0xfe, 0xba, 0xbe, ..] => universal(MachOFatFile32::parse(file)),
-        [0xca, 0xfe, 0xba, 0xbf, ..] => universal(MachOFatFile64::parse(file)),
-        [b'M', b'Z', ..] => portable(file),
-        _ => other(&head),
     }
 }
 

@@ -76,13 +76,6 @@ pub struct Glibc {
     pub minor: u32,
 }
 
-impl Program {
-    /// Examines the header of a file, in bounded time and memory even if it is malformed.
-    pub fn examine(file: impl Read + Seek) -> Self {
-        header::examine(file)
-    }
-}
-
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
