@@ -21,7 +21,6 @@ use super::listing::Listing;
 use super::pages::{Frame, Site};
 use super::text::{self, Xml, json_in_html, markdown as text, short, shown};
 use super::{SiteError, SiteFile, SiteOptions, page};
-use crate::tree::HERE;
 
 #[derive(Template)]
 #[template(path = "agent.html")]
@@ -94,8 +93,7 @@ pub(super) fn files(site: &Site, options: &SiteOptions<'_>, listing: &Listing<'_
         files.push((format!("{path}agent.json"), acp_registry_plan::json::to_string(&listing.entry()).into_bytes()));
     }
     if wanted.contains(&AgentFile::Markdown) {
-        let text = markdown_page(&site.base_url, listing, distribution, &setups, &facts, &detail.past);
-        files.push((format!("{path}index.md"), text.into_bytes()));
+        files.push((format!("{path}index.md"), markdown_page(&detail, distribution).into_bytes()));
     }
     if wanted.contains(&AgentFile::Feed) {
         files.extend(agent_feed(site, listing)?);
@@ -296,25 +294,20 @@ struct Card<'a> {
 }
 
 /// Renders the card of an agent.
-pub(super) fn card(site: &Site, listing: &Listing<'_>, icon: Option<&[u8]>) -> Result<Vec<u8>, SiteError> {
+pub(super) fn card(site: &Site, listing: &Listing<'_>, icon: Option<&[u8]>) -> Result<SiteFile, SiteError> {
     let card = Card {
         a: listing,
         page: if site.has_address() { format!("{}/agents/{}/", site.base_url, listing.id) } else { "./".to_owned() },
         icon: icon.map(|icon| format!("data:image/svg+xml;base64,{}", BASE64_STANDARD.encode(icon))),
         style_digest: BASE64_STANDARD.encode(Sha256::of(STYLE).bytes()),
     };
-    Ok(card.render()?.replacen(PLACE, &format!("<style>{STYLE}</style>"), 1).into_bytes())
+    let text = card.render()?.replacen(PLACE, &format!("<style>{STYLE}</style>"), 1);
+    Ok((format!("agents/{}/card.html", listing.id), text.into_bytes()))
 }
 
 /// Renders the page. Markup in manifests is escaped.
-fn markdown_page(
-    base_url: &str,
-    listing: &Listing<'_>,
-    distribution: &Distribution,
-    setups: &[Setup],
-    facts: &Facts,
-    past: &Past,
-) -> String {
+fn markdown_page(page: &Detail<'_>, distribution: &Distribution) -> String {
+    let Detail { a: listing, facts, setups, past, .. } = page;
     let mut out = format!("# {}\n\n", text(&listing.name));
     if !facts.description.is_empty() {
         out.push_str(&format!("{}\n\n", text(&facts.description)));
@@ -360,7 +353,7 @@ fn markdown_page(
     out.push_str(&format!(
         "\n## Set up\n\n{runtimes} The agent runs as a program on your computer, with your permissions.\n"
     ));
-    for setup in setups {
+    for setup in *setups {
         out.push_str(&format!("\n### {}\n", setup.client.title));
         for way in &setup.ways {
             out.push_str(&format!("\n{}{}: {}\n", way.title, needs(way.needs), text(&way.text)));
@@ -403,7 +396,8 @@ fn markdown_page(
     if past.is_known() {
         out.push_str(&versions(past));
     }
-    if base_url != HERE {
+    if page.f.site.has_address() {
+        let base_url = &page.f.site.base_url;
         out.push_str(&format!("\nMore: <{base_url}/agents/{}/>\n", listing.id));
     }
     out

@@ -180,10 +180,12 @@ impl<'a> Catalog<'a> {
         let mut parts: Vec<Render<'_>> =
             listings.iter().map(|listing| part(move || detail::files(site, options, listing))).collect();
         if self.options.config.agent_files.contains(&AgentFile::Card) {
-            parts.extend(listings.iter().map(|listing| part(|| Ok(vec![self.card(listing)?]))));
+            let card = |listing| detail::card(site, listing, (options.icon)(&listing.id));
+            parts.extend(listings.iter().map(|listing| part(move || Ok(vec![card(listing)?]))));
         }
         if site.previews == Previews::OfAgents {
-            parts.extend(listings.iter().map(|listing| part(|| Ok(vec![self.picture(listing)?]))));
+            let picture = |listing| picture::agent(listing, (options.icon)(&listing.id)).map_err(SiteError::Picture);
+            parts.extend(listings.iter().map(|listing| part(move || Ok(vec![picture(listing)?]))));
         }
         parts.extend(site.values().map(|(group, value)| part(move || pages::value_list(site, listings, group, value))));
         parts.extend([
@@ -199,18 +201,6 @@ impl<'a> Catalog<'a> {
             part(|| Ok(self.assets.clone())),
         ]);
         parts
-    }
-
-    /// The card of an agent, to embed elsewhere.
-    fn card(&self, listing: &Listing<'_>) -> Result<SiteFile, SiteError> {
-        let card = detail::card(&self.site, listing, (self.options.icon)(&listing.id))?;
-        Ok((format!("agents/{}/card.html", listing.id), card))
-    }
-
-    /// The picture for link previews of an agent.
-    fn picture(&self, listing: &Listing<'_>) -> Result<SiteFile, SiteError> {
-        let drawn = picture::agent(listing, (self.options.icon)(&listing.id)).map_err(SiteError::Picture)?;
-        Ok((picture::path(&listing.id), drawn))
     }
 
     fn picture_of_site(&self) -> Result<Vec<SiteFile>, SiteError> {

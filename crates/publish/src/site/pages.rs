@@ -95,14 +95,6 @@ const SECTIONS: [(&str, &str); 5] = [
     ("docs/", "Docs"),
 ];
 
-/// A link to a part of the site.
-pub(super) struct Section {
-    pub(super) path: &'static str,
-    pub(super) name: &'static str,
-    /// The value of `aria-current`, if the page is in this part: `page` if it is the one that the link leads to.
-    pub(super) current: Option<&'static str>,
-}
-
 /// The metadata of a page, and its place in the site.
 pub(super) struct Frame<'a> {
     pub(super) site: &'a Site,
@@ -133,13 +125,14 @@ impl<'a> Frame<'a> {
         Self { picture, ..self }
     }
 
-    /// The links of the header.
-    pub(super) fn sections(&self) -> [Section; 5] {
+    /// The links of the header: path, name, and the value of `aria-current`, if the page is in this part of the site: `page` if
+    /// it is the one that the link leads to.
+    pub(super) fn sections(&self) -> [(&'static str, &'static str, Option<&'static str>); 5] {
         let page = self.path.as_deref().unwrap_or_default();
         SECTIONS.map(|(path, name)| {
             let folder = path.split_inclusive('/').next().unwrap_or(path);
             let current = if page == path { Some("page") } else { page.starts_with(folder).then_some("true") };
-            Section { path, name, current }
+            (path, name, current)
         })
     }
 

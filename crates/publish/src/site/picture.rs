@@ -11,6 +11,7 @@ use std::sync::LazyLock;
 use acp_registry_gate::check::draw_icon;
 use resvg::tiny_skia::{Color, FillRule, Paint, Path, PathBuilder, Pixmap, PixmapPaint, Transform};
 
+use super::SiteFile;
 use super::listing::Listing;
 use super::text::agents_that_speak;
 
@@ -43,7 +44,7 @@ pub(super) fn path(id: &str) -> String {
 }
 
 /// Draws the picture of an agent.
-pub(super) fn agent(listing: &Listing<'_>, icon: Option<&[u8]>) -> io::Result<Vec<u8>> {
+pub(super) fn agent(listing: &Listing<'_>, icon: Option<&[u8]>) -> io::Result<SiteFile> {
     let mut canvas = Canvas::new(WIDTH, HEIGHT, PAGE)?;
     let name = SEMIBOLD.drawable(&listing.name);
     // The id is ASCII.
@@ -65,7 +66,7 @@ pub(super) fn agent(listing: &Listing<'_>, icon: Option<&[u8]>) -> io::Result<Ve
     let binary = (!distribution.binary.is_empty()).then_some("binary");
     let facts = [listing.version.as_str(), listing.license()].into_iter().chain(kinds).chain(binary);
     foot(&mut canvas, facts);
-    canvas.png()
+    Ok((path(&listing.id), canvas.png()?))
 }
 
 /// Draws the picture of the site, with the icons of its first agents.
