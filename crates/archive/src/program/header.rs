@@ -1,16 +1,20 @@
-//! Reads the kind and the machine of a program from the file's header.
+//! Reads the kind and the machine of a program from the file's header, and what an ELF program needs: its loader and libraries.
 
 use std::io::{Read, Seek, SeekFrom};
 
+use object::read::elf::{FileHeader, ProgramHeader};
 use object::read::macho::{FatArch, MachHeader, MachOFatFile, MachOFatFile32, MachOFatFile64};
-use object::{Endianness, LittleEndian as LE, ReadRef as _, elf as elf_types, macho, pe};
+use object::{Endianness, LittleEndian as LE, ReadRef as _, elf, macho, pe};
 
-use super::{BoundedFile, FileHandle, Machine, Program, elf};
+use super::{BoundedFile, FileHandle, Glibc, Machine, Program};
 use crate::format::{HEAD_LENGTH, read_head};
 use crate::{BinaryFormat, Lookalike};
 
 /// Maximum length of a script's first line that is read, in bytes.
 const FIRST_LINE: usize = 254;
+
+/// Maximum number of version requirements to examine. Programs have a few dozen.
+const VERSIONS: usize = 2048;
 
 /// Maximum number of slices in a universal binary. Java class files, with the same magic number, have a higher value
 /// there.
@@ -30,8 +34,8 @@ impl Program {
                 let (line, has_return) = line.strip_suffix(b"\r").map_or((line, false), |line| (line, true));
                 Program::Script { interpreter: String::from_utf8_lossy(line).trim().to_owned(), has_return }
             }
-            [0x7f, b'E', b'L', b'F', 1, ..] => elf::examine::<elf_types::FileHeader32<Endianness>, _>(file),
-            [0x7f, b'E', b'L', b'F', ..] => elf::examine::<elf_types::FileHeader64<Endianness>, _>(file),
+            [0x7f, b'E', b'L', b'F', 1, ..] => elf_program::<elf::FileHeader32<Endianness>, _>(file),
+            [0x7f, b'E', b'L', b'F', ..] => elf_program::<elf::FileHeader64<Endianness>, _>(file),
             [0xfe, 0xed, 0xfa, 0xce, ..] | [0xce, 0xfa, 0xed, 0xfe, ..] => {
                 mach_o::<macho::MachHeader32<Endianness>, _>(file)
             }
@@ -52,6 +56,76 @@ fn other(head: &[u8]) -> Program {
         Ok(_) => Program::Unusable("an archive"),
         Err(lookalike) => Program::Other(lookalike),
     }
+}
+
+fn elf_program<Elf, R>(file: FileHandle<'_, R>) -> Program
+where
+    Elf: FileHeader<Endian = Endianness>,
+    R: Read + Seek,
+{
+    let header = Elf::parse(file).and_then(|header| Ok((header, header.endian()?)));
+    let Ok((header, endian)) = header else { return Program::Unusable("an ELF file with a broken header") };
+    if !matches!(header.e_type(endian), elf::ET_EXEC | elf::ET_DYN) {
+        return Program::Unusable("an ELF file that is not a program");
+    }
+    let Ok(segments) = header.program_headers(endian, file) else {
+        return Program::Unusable("an ELF file with a broken header");
+    };
+    if segments.is_empty() {
+        return Program::Unusable("an ELF file that is not a program");
+    }
+    let interpreter = segments
+        .iter()
+        .find_map(|segment| segment.interpreter(endian, file).ok().flatten())
+        .map(|path| String::from_utf8_lossy(path).into_owned());
+    let machine = machine(header.e_machine(endian), header.is_class_64(), header.is_little_endian());
+    Program::Elf { machine, system: system(header), interpreter, glibc: glibc(header, endian, file) }
+}
+
+fn machine(machine: elf::Machine, is_64: bool, is_little_endian: bool) -> Machine {
+    match (machine, is_64, is_little_endian) {
+        (elf::EM_X86_64, true, true) => Machine::X8664,
+        (elf::EM_AARCH64, true, true) => Machine::Aarch64,
+        (elf::EM_386, false, true) => Machine::X86,
+        (elf::EM_ARM, ..) => Machine::Other("32-bit ARM".to_owned()),
+        (elf::EM_RISCV, ..) => Machine::Other("RISC-V".to_owned()),
+        (elf::EM_X86_64, ..) => Machine::Other("x32".to_owned()),
+        (other, ..) => Machine::Other(format!("machine {}", other.0)),
+    }
+}
+
+fn system<Elf: FileHeader<Endian = Endianness>>(header: &Elf) -> &'static str {
+    match header.e_ident().os_abi {
+        elf::ELFOSABI_NETBSD => "netbsd",
+        elf::ELFOSABI_SOLARIS => "solaris",
+        elf::ELFOSABI_FREEBSD => "freebsd",
+        elf::ELFOSABI_OPENBSD => "openbsd",
+        _ => "linux",
+    }
+}
+
+/// The newest glibc version among the symbol versions that the program requires.
+fn glibc<Elf, R>(header: &Elf, endian: Endianness, file: FileHandle<'_, R>) -> Option<Glibc>
+where
+    Elf: FileHeader<Endian = Endianness>,
+    R: Read + Seek,
+{
+    let sections = header.sections(endian, file).ok()?;
+    let (libraries, link) = sections.gnu_verneed(endian, file).ok()??;
+    let strings = sections.strings(endian, file, link).ok()?;
+    libraries
+        .flatten()
+        .take(VERSIONS)
+        .flat_map(|(_, versions)| versions.flatten())
+        .take(VERSIONS)
+        .filter_map(|version| parse(version.name(endian, strings).ok()?))
+        .max()
+}
+
+/// Parses `GLIBC_2.17` or `GLIBC_2.2.5`.
+fn parse(name: &[u8]) -> Option<Glibc> {
+    let mut numbers = std::str::from_utf8(name).ok()?.strip_prefix("GLIBC_")?.split('.').map(str::parse);
+    Some(Glibc { major: numbers.next()?.ok()?, minor: numbers.next()?.ok()? })
 }
 
 fn mach_o<Mach, R>(file: FileHandle<'_, R>) -> Program
@@ -108,4 +182,17 @@ fn portable<R: Read + Seek>(file: FileHandle<'_, R>) -> Program {
         other => Machine::Other(format!("machine {other:?}")),
     };
     Program::Pe { machine }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_glibc_are_ordered_as_numbers() {
+        assert!(parse(b"GLIBC_2.17") > parse(b"GLIBC_2.2.5"));
+        assert!(parse(b"GLIBC_2.2.5").is_some());
+        assert_eq!(parse(b"GLIBC_PRIVATE"), None);
+        assert_eq!(parse(b"GCC_3.0"), None);
+    }
 }

@@ -1,6 +1,5 @@
 //! Detects the operating system and machine of an executable from its header.
 
-mod elf;
 mod header;
 
 use std::cell::Cell;
