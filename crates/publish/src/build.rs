@@ -111,7 +111,7 @@ pub fn build<T>(request: &BuildRequest<'_>, then: impl FnOnce(&Checked, Result<&
         Err(error) => return then(&checked, Err(error.into())),
     };
     match with_site(&base.tree, &catalog, request.output) {
-        Ok(tree) => then(&checked, Ok(&base.with_tree(tree))),
+        Ok(tree) => then(&checked, Ok(&Built { tree, ..base })),
         Err(error) => then(&checked, Err(error)),
     }
 }

@@ -73,18 +73,6 @@ pub struct Built<'a> {
 }
 
 impl Built<'_> {
-    /// The same outcome with another tree.
-    pub fn with_tree<'b>(&self, tree: Tree<'b>) -> Built<'b> {
-        Built {
-            tree,
-            agents: self.agents.clone(),
-            missing: self.missing.clone(),
-            kept_icons: self.kept_icons.clone(),
-            nothing_published: self.nothing_published,
-            unknown_icons: self.unknown_icons.clone(),
-        }
-    }
-
     /// The ids of the agents whose outcome matches `is`.
     pub fn with(&self, is: fn(AgentOutcome) -> bool) -> impl Iterator<Item = &str> {
         self.agents.iter().filter(move |agent| is(agent.outcome)).map(|agent| agent.id.as_str())
