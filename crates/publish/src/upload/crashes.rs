@@ -155,11 +155,11 @@ impl Place {
         let files = self.memory().files();
         let latest: BTreeMap<&str, &Vec<u8>> =
             files.iter().filter_map(|(name, bytes)| Some((name.strip_prefix("latest/")?, bytes))).collect();
-        let names = tree.files().map(|(name, _)| name).chain([SUMS, SIGNATURE]);
+        let names = tree.files().keys().map(String::as_str).chain([SUMS, SIGNATURE]);
         let names: BTreeSet<&str> = names.chain([STATEMENT, STATEMENT_SIGNATURE]).collect();
         assert_eq!(latest.keys().copied().collect::<BTreeSet<_>>(), names, "{at}");
         for (name, digest) in tree.files() {
-            assert_eq!(Sha256::of(latest[name]).to_string(), digest, "{at}: {name}");
+            assert_eq!(Sha256::of(latest[name.as_str()]).to_string(), *digest, "{at}: {name}");
         }
         assert_eq!(latest[SUMS], tree.sums());
         let statement = Statement::parse(latest[STATEMENT]).unwrap();

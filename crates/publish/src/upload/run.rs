@@ -57,8 +57,8 @@ impl Upload<'_> {
     async fn all(self) -> Result<UploadResult, Error> {
         let mut state = TargetState::load(self.run.target).await?;
         let previous = state.latest.clone();
-        let files = self.tree.files().map(|(name, _)| name);
-        self.run.target.refuse_links(files.chain(state.files.keys().map(String::as_str)))?;
+        let files = self.tree.files().keys().chain(state.files.keys());
+        self.run.target.refuse_links(files.map(String::as_str))?;
         let source = TreeSource::Tree(self.tree);
         latest::adopt(&mut state, source, self.run.target, self.run.notice).await?;
         if self.options.recheck {
@@ -180,7 +180,7 @@ impl Upload<'_> {
         let known = state.contents().filter(|_| !recheck).unwrap_or_default();
         let mut wanted: BTreeMap<&str, &str> = BTreeMap::new();
         for (name, digest) in self.tree.files() {
-            if !tree::is_kept_by_name(name) && !known.contains(digest) {
+            if !tree::is_kept_by_name(name) && !known.contains(digest.as_str()) {
                 wanted.entry(digest).or_insert(name);
             }
         }

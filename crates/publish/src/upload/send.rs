@@ -191,7 +191,7 @@ impl TreeSource<'_> {
     /// Names and digests of all files, without `SHA256SUMS`.
     pub(super) fn files(&self) -> &BTreeMap<String, String> {
         match self {
-            Self::Tree(tree) => tree.digests(),
+            Self::Tree(tree) => tree.files(),
             Self::Snapshot(kept) => &kept.files,
         }
     }

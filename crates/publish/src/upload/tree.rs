@@ -113,13 +113,8 @@ impl BuiltTree {
         Ok(all.flatten().any(|address| address.starts_with("./")))
     }
 
-    /// The names and SHA-256 digests of all files, except `SHA256SUMS` itself.
-    pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.files.iter().map(|(name, digest)| (name.as_str(), digest.as_str()))
-    }
-
-    /// The digests of all files by name, except that of `SHA256SUMS` itself.
-    pub(super) fn digests(&self) -> &BTreeMap<String, String> {
+    /// The SHA-256 digests of all files by name, except that of `SHA256SUMS` itself.
+    pub fn files(&self) -> &BTreeMap<String, String> {
         &self.files
     }
 
