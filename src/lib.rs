@@ -22,7 +22,7 @@
 //! | `crates/remote` | the protocol over HTTP and WebSocket: a bridge to agents on a network, and a server for agents on stdin and stdout | [`remote`] |
 //! | `crates/examine` | check how well agents follow the protocol | [`examination`], [`mcp`], [`model`] |
 //! | `crates/client` | find, install and start agents | [`session`], [`index`] (copies, search), [`resolve`] (examines this machine), [`install`], [`store`], [`lockfile`], [`provenance`], [`doctor`], [`login`], [`elsewhere`], [`ops`], [`settings`], [`registry`] |
-//! | `crates/gate` | maintain a registry | [`config`], [`advisories`], [`select`], [`survey`], [`check`], [`finding`], [`edit`], [`history`], [`closures`], [`verify`], [`bump`], [`scaffold`], [`propose`] |
+//! | `crates/gate` | maintain a registry | [`config`], [`advisories`], [`select`], [`survey`], [`check`], [`finding`], [`edit`], [`history`], [`release`], [`closures`], [`verify`], [`bump`], [`scaffold`], [`propose`] |
 //! | `crates/publish` | build and publish what readers see | [`build`], [`tree`], [`diff`], [`site`], [`server`], [`upload`] |
 //!
 //! # Words
@@ -106,7 +106,8 @@ pub use acp_registry_client::{
 };
 pub use acp_registry_examine::{examination, mcp, model};
 pub use acp_registry_gate::{
-    advisories, bump, check, closures, config, edit, finding, history, propose, scaffold, select, survey, verify,
+    advisories, bump, check, closures, config, edit, finding, history, propose, release, scaffold, select, survey,
+    verify,
 };
 pub use acp_registry_host::{self as host, cause};
 pub use acp_registry_http as http;

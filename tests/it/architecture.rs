@@ -94,7 +94,8 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         ],
     ),
     ("gate", "finding", &["source"]),
-    ("gate", "history", &["json", "manifest", "registry", "host", "text", "timestamp", "versions"]),
+    ("gate", "release", &[]),
+    ("gate", "history", &["json", "manifest", "registry", "release", "host", "text", "timestamp", "versions"]),
     (
         "gate",
         "config",
@@ -160,7 +161,11 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "propose",
         &["bump", "closures", "json", "manifest", "http", "registry", "failure", "source", "host", "text", "sources"],
     ),
-    ("publish", "diff", &["history", "index", "json", "manifest", "revocations", "text", "timestamp", "versions"]),
+    (
+        "publish",
+        "diff",
+        &["history", "index", "json", "manifest", "release", "revocations", "text", "timestamp", "versions"],
+    ),
     (
         "publish",
         "build",
@@ -182,7 +187,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "site",
         &[
             "check", "config", "digest", "entries", "examination", "history", "index", "json", "manifest", "registry",
-            "settings", "text", "timestamp", "tree", "verify", "failure", "revocations", "versions",
+            "release", "settings", "text", "timestamp", "tree", "verify", "failure", "revocations", "versions",
         ],
     ),
     ("publish", "server", &["site"]),

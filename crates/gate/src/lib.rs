@@ -10,7 +10,8 @@
 //! | [`survey`] | GATHER: asks package registries and hosts about what manifests name; holds results of [`verify`] |
 //! | [`check`] | CHECK: runs the rules over a loaded registry and, optionally, a survey; returns findings |
 //! | [`closures`] | LIST: has npm and uv list all packages of agents, and keeps the lists beside the manifests |
-//! | [`history`] | LOAD: when agents were added, updated and withdrawn, from git or a file; the pages of releases |
+//! | [`history`] | LOAD: when agents were added, updated and withdrawn, from git or a file |
+//! | [`release`] | the page of a release, by the archives that it has |
 //! | [`verify`] | VERIFY: installs, starts and checks agents in parallel; writes the capability snapshot |
 //! | [`bump`] | BUMP: finds newer versions of agents and plans the smallest edit that moves to them |
 //! | [`scaffold`] | SCAFFOLD: creates an agent's folder from npm, PyPI or GitHub; creates the files of a new registry |
@@ -25,6 +26,7 @@ pub mod edit;
 pub mod finding;
 pub mod history;
 pub mod propose;
+pub mod release;
 pub mod scaffold;
 pub mod select;
 pub mod survey;

@@ -9,7 +9,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use acp_registry_client::index::{FormError, Notes, entries};
-use acp_registry_gate::history::{EventKind, Extent, History, HistoryEvent, INCOMPLETE, release_page_of_entry};
+use acp_registry_gate::history::{EventKind, Extent, History, HistoryEvent, INCOMPLETE};
+use acp_registry_gate::release::release_page_of_entry;
 use acp_registry_plan::json;
 use acp_registry_plan::manifest::{AgentId, Version};
 use acp_registry_plan::revocations::{Revocation, Revocations};

@@ -19,7 +19,7 @@ use super::facets::{self, capabilities};
 use super::install::start;
 use super::listing::{Listing, authors, system_name};
 use super::text::{link, shown};
-use acp_registry_gate::history::{release_page, release_page_of_entry};
+use acp_registry_gate::release::{release_page, release_page_of_entry};
 
 /// Limit of the shown length of a description, in Unicode scalar values.
 const DESCRIPTION: usize = 600;
