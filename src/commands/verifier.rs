@@ -11,7 +11,7 @@ use acp_registry::http::{AllowedHosts, Client};
 use acp_registry::manifest::{Manifest, PackageKind};
 use acp_registry::ops::unremoved;
 use acp_registry::registry::Registry;
-use acp_registry::sources::{Needs, Sources};
+use acp_registry::sources::Needs;
 use acp_registry::verify::{Job, Row, Task, Verified};
 
 use crate::commands::leftovers;
@@ -106,35 +106,24 @@ pub(crate) fn run(
 pub(crate) fn make_closures(
     args: &VerifierArgs,
     settings: VerifierSettings<'_>,
-    lists: (&Registry, &Advisories),
+    (registry, advisories): (&Registry, &Advisories),
     agents: &[(&str, &Manifest)],
     ui: &Ui,
 ) -> Result<Vec<ClosureChange>, Failure> {
+    let max_days_newer = settings.config.closures.max_days_newer;
     let npm = agents.iter().any(|(_, manifest)| manifest.has_package(PackageKind::Npx));
     let (client, sources, _) = network::connect(settings.allowed, Needs { npm, pypi: false }, settings.use_cache, ui)?;
-    make_closures_from((&client, &sources), (args, settings), lists, (agents, false), ui)
-}
-
-/// Makes closures with the answers of sources. With `only_kept`, only those of which there is an earlier one.
-pub(crate) fn make_closures_from(
-    (client, sources): (&Client, &Sources),
-    (args, settings): (&VerifierArgs, VerifierSettings<'_>),
-    (registry, advisories): (&Registry, &Advisories),
-    (agents, only_kept): (&[(&str, &Manifest)], bool),
-    ui: &Ui,
-) -> Result<Vec<ClosureChange>, Failure> {
-    let max_days_newer = settings.config.closures.max_days_newer;
     let installer = args.verifier(settings, ui)?.installer;
     let maker = ClosureMaker {
         registry,
         installer: &installer,
-        client,
-        sources,
+        client: &client,
+        sources: &sources,
         advisories,
         max_days_newer,
         temporary: &temporary(),
     };
-    signals::run(ui, maker.make(agents, only_kept))
+    signals::run(ui, maker.make(agents, false))
 }
 
 /// Writes closures into the registry. Says of each what it has, or why it was not written.

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use acp_registry::advisories::Advisories;
 use acp_registry::bump::{BumpRequest, BumpRun, Bumped, Bumper, ChannelOutcome, Compared, Passed, updated_manifests};
-use acp_registry::closures::ClosureChange;
+use acp_registry::closures::{ClosureChange, ClosureMaker};
 use acp_registry::duration;
 use acp_registry::examination::{Demand, Level, VerdictCounts};
 use acp_registry::failure::{Exit, Failure};
+use acp_registry::host::fs::temporary;
 use acp_registry::http::{AllowedHosts, Client};
 use acp_registry::manifest::{Channel, Manifest};
 use acp_registry::propose::{self, Notes, Proposal, Proposer, Slug, Target};
@@ -318,8 +319,18 @@ fn new_closures(
     let Bumper { client, sources, config, .. } = *bumper;
     let demand = Demand::default();
     let settings = VerifierSettings { allowed, config, probes: false, use_cache: !args.no_cache, demand: &demand };
-    let lists = (registry, advisories);
-    verifier::make_closures_from((client, sources), (&args.verifier, settings), lists, (&agents, true), ui)
+    let installer = args.verifier.verifier(settings, ui)?.installer;
+    let max_days_newer = config.closures.max_days_newer;
+    let maker = ClosureMaker {
+        registry,
+        installer: &installer,
+        client,
+        sources,
+        advisories,
+        max_days_newer,
+        temporary: &temporary(),
+    };
+    signals::run(ui, maker.make(&agents, true))
 }
 
 /// Keeps the lists of agents that are updated, writes them with `--apply`, and says what they have if they are written or proposed.
