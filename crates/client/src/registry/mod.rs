@@ -366,11 +366,7 @@ fn load_text(path: &Path, root: &Path, limit: u64) -> Loaded<String> {
         Err(ReadError::NotFound) => Loaded::Missing,
         Err(error) => Loaded::Unreadable(error),
         Ok(bytes) => match String::from_utf8(bytes) {
-            Ok(mut text) => {
-                // A registry has many files, and a read leaves room for more.
-                text.shrink_to_fit();
-                Loaded::Present(text)
-            }
+            Ok(text) => Loaded::Present(text),
             Err(error) => {
                 let offset = error.utf8_error().valid_up_to();
                 Loaded::NotUtf8 { text: String::from_utf8_lossy(error.as_bytes()).into_owned(), offset }

@@ -1,5 +1,7 @@
 //! The definition of a rule.
 
+use std::cell::OnceCell;
+
 use serde_json::Value;
 
 use super::CheckOptions;
@@ -9,7 +11,10 @@ use crate::finding::Level;
 use crate::survey::Survey;
 use acp_registry_client::registry::{ClosureProblem, Loaded, Registry};
 use acp_registry_plan::closure::{NpmLock, PublishedClosure};
-use acp_registry_plan::manifest::{Agent, BinaryTarget, Manifest, Package, PackageKind, Release, escape_segment};
+use acp_registry_plan::manifest::archive::{UrlVersion, compare_version};
+use acp_registry_plan::manifest::{
+    Agent, BinaryTarget, Manifest, Package, PackageKind, Release, Version, escape_segment,
+};
 
 /// A rule: name, default level, documentation, examples and check function.
 #[derive(Debug)]
@@ -135,12 +140,13 @@ pub(super) struct Subject<'a> {
     pub(super) options: &'a CheckOptions<'a>,
     value: Value,
     agent: Agent,
+    url_versions: OnceCell<Vec<Option<UrlVersion>>>,
 }
 
 impl<'a> Subject<'a> {
     pub(super) fn new(folder: &'a str, manifest: &'a Manifest, options: &'a CheckOptions<'a>) -> Self {
         let value = manifest.value();
-        Self { folder, manifest, options, agent: Agent::from_json(&value), value }
+        Self { folder, manifest, options, agent: Agent::from_json(&value), value, url_versions: OnceCell::new() }
     }
 
     /// The manifest as a JSON value.
@@ -160,6 +166,17 @@ impl<'a> Subject<'a> {
             .flat_map(|release| release.distribution.binary.iter().map(move |target| (release, target)))
     }
 
+    /// All binary targets whose channel states a version, with how the version in the archive's URL compares with it.
+    pub(super) fn url_versions(&self) -> impl Iterator<Item = (Release<'_>, &BinaryTarget, &UrlVersion)> {
+        let compare = |(release, target): (Release<'_>, &BinaryTarget)| {
+            Some(compare_version(&target.archive, &Version::parse(release.version)?))
+        };
+        let versions = self.url_versions.get_or_init(|| self.targets().map(compare).collect());
+        self.targets()
+            .zip(versions)
+            .filter_map(|((release, target), version)| Some((release, target, version.as_ref()?)))
+    }
+
     /// All packages, of all channels, with their kind.
     pub(super) fn packages(&self) -> impl Iterator<Item = (Release<'_>, PackageKind, &Package)> {
         self.agent()
@@ -169,9 +186,11 @@ impl<'a> Subject<'a> {
 
     /// The environment variables that all of them set, with the JSON pointers of their names.
     pub(super) fn variables(&self) -> impl Iterator<Item = (&str, String)> {
-        let targets = self.targets().map(|(release, target)| (&target.env, release.target_pointer(target, "env")));
-        let packages =
-            self.packages().map(|(release, kind, package)| (&package.env, release.package_pointer(kind, "env")));
+        // Most have none, and pointers cost more than looking.
+        let targets = self.targets().filter(|(_, target)| !target.env.is_empty());
+        let targets = targets.map(|(release, target)| (&target.env, release.target_pointer(target, "env")));
+        let packages = self.packages().filter(|(.., package)| !package.env.is_empty());
+        let packages = packages.map(|(release, kind, package)| (&package.env, release.package_pointer(kind, "env")));
         targets.chain(packages).flat_map(|(env, pointer)| {
             env.iter().map(move |(name, _)| (name.as_str(), format!("{pointer}/{}", escape_segment(name))))
         })

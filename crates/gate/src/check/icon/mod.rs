@@ -128,7 +128,7 @@ impl<'a> Icon<'a> {
     pub(super) fn parse(text: &'a str) -> Result<Self, XmlError> {
         let whole = |message: String| XmlError { message, help: None, range: 0..0 };
         let too_many = |what: &str, limit: usize| whole(format!("has more than {limit} {what}"));
-        let attributes = text.bytes().filter(|&b| b == b'=').count();
+        let attributes = memchr::memchr_iter(b'=', text.as_bytes()).count();
         if attributes > ATTRIBUTE_LIMIT {
             return Err(too_many("attributes", ATTRIBUTE_LIMIT));
         }

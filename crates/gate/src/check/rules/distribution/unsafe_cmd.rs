@@ -17,13 +17,12 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     for (release, target) in subject.targets() {
+        let Some(problem) = problem(&target.cmd) else { continue };
+        let place = release.target_pointer(target, "cmd");
         // That it is missing is a finding of the schema.
-        if subject.value().pointer(&release.target_pointer(target, "cmd")).is_none() {
-            continue;
-        }
-        if let Some(problem) = problem(&target.cmd) {
+        if subject.value().pointer(&place).is_some() {
             report
-                .value(release.target_pointer(target, "cmd"), format!("{} {problem}", quote(&target.cmd)))
+                .value(place, format!("{} {problem}", quote(&target.cmd)))
                 .help("write the path of the program inside the archive, beginning with ./");
         }
     }

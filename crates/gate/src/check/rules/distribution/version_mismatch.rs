@@ -1,7 +1,6 @@
 use super::pinned;
 use crate::check::rules::prelude::*;
-use acp_registry_plan::manifest::Version;
-use acp_registry_plan::manifest::archive::{UrlVersion, compare_version};
+use acp_registry_plan::manifest::archive::UrlVersion;
 
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/version-mismatch",
@@ -21,13 +20,12 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
-    for (release, target) in subject.targets() {
-        let Some(stated) = Version::parse(release.version) else { continue };
-        if let UrlVersion::Other(found) = compare_version(&target.archive, &stated) {
+    for (release, target, version) in subject.url_versions() {
+        if let UrlVersion::Other(found) = version {
             report
                 .value(
                     release.target_pointer(target, "archive"),
-                    format!("the address names version {}, the manifest {}", quote(&found), quote(release.version)),
+                    format!("the address names version {}, the manifest {}", quote(found), quote(release.version)),
                 )
                 .help("make the two agree");
         }

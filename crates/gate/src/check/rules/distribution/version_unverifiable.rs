@@ -1,6 +1,5 @@
 use crate::check::rules::prelude::*;
-use acp_registry_plan::manifest::Version;
-use acp_registry_plan::manifest::archive::{UrlVersion, compare_version, moving_reference};
+use acp_registry_plan::manifest::archive::{UrlVersion, moving_reference};
 
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/version-unverifiable",
@@ -15,9 +14,8 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
-    for (release, target) in subject.targets() {
-        let Some(stated) = Version::parse(release.version) else { continue };
-        let is_absent = compare_version(&target.archive, &stated) == UrlVersion::Absent;
+    for (release, target, version) in subject.url_versions() {
+        let is_absent = *version == UrlVersion::Absent;
         // A moving URL is reported by `distribution/latest-reference`, a missing one by the schema rule.
         if is_absent && !target.archive.is_empty() && moving_reference(&target.archive).is_none() {
             report
