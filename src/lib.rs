@@ -47,14 +47,14 @@
 //!
 //! Data flows in one direction. Each line begins with a command, or with several, and names the modules that its data passes,
 //! from the first to the last. Modules in parentheses are passed only if a flag asks for them or, in `run`, if the agent is
-//! not installed; [`build`], [`ops`] and [`session`] call the modules that follow them. There are no circles: no module uses,
+//! not installed; [`build`], [`verify`], [`bump`], [`ops`] and [`session`] call the modules that follow them. There are no circles: no module uses,
 //! even through others, one that uses it.
 //!
 //! ```text
 //! validate   registry ── select ── (survey, verify ──) check
 //! build      build: registry ── check ── tree ── (history ──) site
 //! serve      as build ── server
-//! verify     registry ── select ── install ── handshake (── examination)
+//! verify     registry ── select ── verify: install ── handshake (── examination)
 //! probe      handshake (── examination)
 //! doctor     ops: store ── handshake ── doctor
 //! login      ops: store ── handshake ── login
@@ -65,8 +65,8 @@
 //! rpc        ops
 //! diff       diff
 //! publish    upload
-//! bump       registry ── select ── bump (── propose)
-//! new, init  scaffold (── verify)
+//! bump       registry ── select ── bump: survey ── check (── verify) (── propose)
+//! new, init  scaffold (── verify) ── check
 //! ```
 //!
 //! # Files
@@ -86,7 +86,7 @@
 //! | `~/.local/share/acp-registry/trust`, `revoked` | [`index::Trust`], [`index::RevocationMemory`] | who signs which registry, and what each has recalled |
 //! | `~/.local/share/acp-registry/homes` | [`session::Session::confine`] | homes of agents that `run --sandbox` starts |
 //! | `acp-registry.lock` | [`lockfile::LockFile`] | versions with all their digests |
-//! | `schemas/*.json` | [`check::schema`] (embedded), [`tree`] (published) | the contracts of this project |
+//! | `schemas/*.json` | [`check::schema`], [`verify`], [`entries`] (embedded); [`tree`] publishes those of agents and indexes | the contracts of this project |
 //! | `schemas.json` of the build | `crates/examine/build.rs`, [`examination`] | the protocol's schemas, from its own crate |
 //! | `schemas/cli/*.json` | [`site`] (embedded, published) | the JSON documents that commands print |
 //! | `capabilities.json` | [`verify::Snapshot`] | the capabilities of agents |

@@ -6,7 +6,7 @@
 //! | `flags` | flags that several commands share, and what they become |
 //! | `documents` | what JSON documents of several commands share, and events; documents about agents are the reports of the library's `ops` |
 //! | `formats` | findings and outcomes as JSON, SARIF, JUnit, Markdown, workflow commands and text |
-//! | `terminal` | output, tables, progress, prompts, help and completion |
+//! | `terminal` | output, tables, progress, signals, remedies, usage errors and help |
 //!
 //! Only this program uses clap, reads variables of the environment and prints.
 

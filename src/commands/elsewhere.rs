@@ -74,21 +74,30 @@ impl OnArgs {
     }
 }
 
-/// Starts an agent on another machine, between stdin and stdout, with flags of `run` and its own arguments.
+/// An agent to start, with flags of `run` and its own arguments.
+pub(crate) struct Wanted<'a> {
+    pub(crate) agent: &'a AgentSpec,
+    pub(crate) dist: Option<Kind>,
+    pub(crate) flags: Vec<OsString>,
+    pub(crate) arguments: &'a [OsString],
+}
+
+/// Starts an agent on another machine, between stdin and stdout.
 pub(crate) fn run(
-    (machine, on): (&Machine, &OnArgs),
-    (agent, dist): (&AgentSpec, Option<Kind>),
-    (own_flags, arguments): (&[OsString], &[OsString]),
+    machine: &Machine,
+    on: &OnArgs,
+    wanted: &Wanted<'_>,
     place: &SessionArgs,
     global: &Global,
 ) -> Result<Exit, Failure> {
-    let flags = [global.network_flags(), place.flags_elsewhere()?, quiet(global)].concat();
+    let shared = [global.network_flags(), place.flags_elsewhere()?, quiet(global)].concat();
     let (session, variables) = (open(place, PackageArgs::default(), global)?, on.variables()?);
+    let Wanted { agent, dist, ref flags, arguments } = *wanted;
     let installed = session.find_version(agent, dist)?.filter(Version::is_whole);
     let exact = |version: &Version| AgentSpec::exact(&agent.id, &version.receipt.version);
     let agent = installed.as_ref().map_or_else(|| agent.clone(), exact);
-    let given = own_flags.iter().chain(arguments).map(|word| word_there(word)).collect::<Result<Vec<_>, _>>()?;
-    let (given, arguments) = given.split_at(own_flags.len());
+    let given = flags.iter().chain(arguments).map(|word| word_there(word)).collect::<Result<Vec<_>, _>>()?;
+    let (given, arguments) = given.split_at(flags.len());
     let code = signals::run_with_signals(|mut signals| async move {
         let connecting = connect(machine, &session, stderr(), true);
         let connection = unless_interrupted(&mut signals, connecting).await?;
@@ -99,7 +108,7 @@ pub(crate) fn run(
             digest = version.receipt.proof.digest().filter(|_| !given.iter().any(|flag| flag == "--digest"));
         }
         let mut words = vec!["run".to_owned()];
-        words.extend(flags);
+        words.extend(shared);
         words.extend(dist.iter().flat_map(|kind| ["--dist".to_owned(), kind.as_str().to_owned()]));
         words.extend(digest.into_iter().flat_map(|digest| ["--digest".to_owned(), digest]));
         words

@@ -1,4 +1,4 @@
-//! What killed runs and hidden processes leave.
+//! Removes what killed runs have left, and ends processes that agents have hidden.
 
 use acp_registry::failure::Failure;
 use acp_registry::host::fs::temporary;

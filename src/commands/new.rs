@@ -109,7 +109,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let failure = Failure::usage("--no-check starts nothing, and other flags are for starting agents");
         return Err(failure.help("leave out --no-check, or these flags"));
     }
-    let level = args.level.map(|level| level::check(level, false)).transpose()?;
+    let level = args.level.map(|level| level::refuse_transport(level, false)).transpose()?;
     let registry = Registry::load(&global.registry_dir())?;
     let options =
         CheckOptions { levels: &levels, allowed_hosts: &allowed, config: &config, survey: None, advisories: None };

@@ -16,7 +16,7 @@ use acp_registry::store::Version;
 use acp_registry::text::{printable, quote};
 use clap::ArgGroup;
 
-use crate::commands::elsewhere::{self, OnArgs};
+use crate::commands::elsewhere::{self, OnArgs, Wanted};
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::isolation::GrantArgs;
 use crate::flags::network::RemoteArgs;
@@ -112,8 +112,8 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         (None, None) => return Err(Failure::usage("an agent is missing")),
     };
     if let Some(machine) = args.on.machine() {
-        let words = (&*flags(args), &*args.arguments);
-        return elsewhere::run((machine, &args.on), (agent, args.dist), words, &args.place, global);
+        let wanted = Wanted { agent, dist: args.dist, flags: flags(args), arguments: &args.arguments };
+        return elsewhere::run(machine, &args.on, &wanted, &args.place, global);
     }
     let session = open(&args.place, args.packages, global)?;
     if session.options().platform.is_some_and(|platform| Some(platform) != Platform::host()) {

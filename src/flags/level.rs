@@ -25,8 +25,8 @@ pub(crate) struct LevelArgs {
 
     /// Time limit for an examination [default: 4m, more for slow agents]
     ///
-    /// In `verify`, `timeout` below `[examine]` in registry.toml is the default. It grows with the time that an agent takes to answer `initialize`. Checks that have not run by then are named, and
-    /// make the examination incomplete.
+    /// In `verify`, `timeout` below `[examine]` in registry.toml is the default. It grows with the time that an agent takes to answer
+    /// `initialize`. Checks that have not run by then are named, and make the examination incomplete.
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
     examination_timeout: Option<Duration>,
 }
@@ -46,11 +46,11 @@ pub(crate) fn level() -> impl TypedValueParser<Value = Level> {
     PossibleValuesParser::new(values).try_map(named)
 }
 
-/// The level, of an agent at an address or of one that a command starts.
+/// The level. `transport` is refused for an agent without an address.
 ///
 /// # Errors
-/// Returns [`Failure`] for a level that only agents at an address have.
-pub(crate) fn check(level: Level, is_remote: bool) -> Result<Level, Failure> {
+/// Returns [`Failure`] for it.
+pub(crate) fn refuse_transport(level: Level, is_remote: bool) -> Result<Level, Failure> {
     if level == Level::Transport && !is_remote {
         let failure = Failure::usage("only an agent at an address has the level `transport`");
         return Err(failure.help("name the address with `acp-registry probe --url`, or another level"));
@@ -72,7 +72,7 @@ impl LevelArgs {
         is_remote: bool,
     ) -> Result<Demand, Failure> {
         let (level, timeout) = configured;
-        let checked = |level: Option<Level>| level.map(|level| check(level, is_remote)).transpose();
+        let checked = |level: Option<Level>| level.map(|level| refuse_transport(level, is_remote)).transpose();
         let require = checked(self.require)?.or(level);
         let timeout = self.examination_timeout.or(timeout);
         let demand = Demand::new(checked(self.level)?, require).with_timeout(timeout);

@@ -101,7 +101,7 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     env::var(name).ok()
 }
 
-/// The environment of package managers, and the search path for programs, as in [`session::Session::environment`].
+/// The environment of package managers, and the search path for programs, as in [`acp_registry::session::Session::environment`].
 pub(crate) fn environment() -> Environment {
     host_environment(&env::vars_os().collect::<Vec<_>>(), [])
 }

@@ -1,4 +1,4 @@
-//! What people see: output, tables, progress, prompts, help and completion.
+//! What people see: output, tables, progress, signals, remedies, usage errors and help.
 
 pub(crate) mod arguments;
 pub(crate) mod call;

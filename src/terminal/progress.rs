@@ -116,12 +116,13 @@ impl AgentsProgress {
     }
 }
 
-/// Shows what happens during a use case.
+/// Returns what shows the events of a use case.
 pub(crate) fn events(ui: &Ui) -> impl Fn(ops::Event<'_>) {
     let progress = Progress { ui, running: Mutex::default(), starting: Mutex::default() };
     move |event| progress.show(event)
 }
 
+/// Displays a use case: its installations and starts.
 struct Progress<'a> {
     ui: &'a Ui,
     /// By the id of the agent.

@@ -159,7 +159,7 @@ fn run_on<T>(
     done
 }
 
-/// Registers the signal handlers immediately. The function, for [`poll_fn`], is ready with the number of each signal since then.
+/// Registers the handlers at once. The function, polled with [`poll_fn`], returns the number of each signal received since.
 /// The end of the terminal stays ignored under `nohup`; Ctrl-C is heard also by what a shell has started in the background.
 fn listen() -> io::Result<impl FnMut(&mut Context<'_>) -> Poll<u8>> {
     listen_except(ignored() & 1 << (HANGUP - 1))

@@ -65,7 +65,7 @@ fn lacks_json(error: &clap::Error) -> bool {
 
 /// Whether the parser's tip is to pass a flag on as a value, to a command that passes none on.
 fn misleads(error: &clap::Error, command: Option<&str>) -> bool {
-    let tip = split_message(&error.to_string()).1;
+    let (_, tip) = split_message(&error.to_string());
     tip.is_some_and(|tip| tip.starts_with("to pass "))
         && !command.is_some_and(|command| ["run", "probe", "serve-agent"].contains(&command))
 }

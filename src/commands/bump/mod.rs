@@ -205,7 +205,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         Vec::new()
     };
     if args.verify {
-        let level = args.level.map(|level| level::check(level, false)).transpose()?;
+        let level = args.level.map(|level| level::refuse_transport(level, false)).transpose()?;
         let demand = Demand::new(level, None).with_recipes(config.examine.recipes.clone());
         let use_cache = !args.no_cache;
         let settings =

@@ -342,26 +342,34 @@ fn send(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
         signals::run_and_forget(upload::publish(run, &tree, &options))
     });
     progress.clear();
-    report(&done???, place, (false, args.dry_run), started, ui)
+    report(&done???, Change::Publication, args.dry_run, place, started, ui)
+}
+
+/// What changes a target.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    Publication,
+    Rollback,
 }
 
 /// Prints what was sent, or would be.
 pub(crate) fn report(
     done: &UploadResult,
+    change: Change,
+    is_dry_run: bool,
     place: &PlaceArgs,
-    (is_rollback, is_dry_run): (bool, bool),
     started: Instant,
     ui: &Ui,
 ) -> Result<Exit, Failure> {
     let to = printable(place.to());
     ui.result(&if place.format.is_json() {
         let members = PublishDocument {
-            rollback: is_rollback.then_some(true),
+            rollback: (change == Change::Rollback).then_some(true),
             to: &to,
             dry_run: is_dry_run,
             snapshot: &done.snapshot,
             previous: done.previous.as_deref(),
-            is_new_snapshot: (!is_rollback).then_some(!done.is_known),
+            is_new_snapshot: (change == Change::Publication).then_some(!done.is_known),
             files: done.actions.iter().map(FileAction::of).collect(),
             summary: FileCounts::of(&done.actions, started.elapsed().as_secs_f64()),
         };

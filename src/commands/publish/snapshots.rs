@@ -8,7 +8,7 @@ use acp_registry::text::{plural, printable};
 use acp_registry::upload::{self, Pruned, SnapshotEntry};
 use serde_json::{Value, json};
 
-use crate::commands::publish::{PlaceArgs, SignArgs, report, show, target, time};
+use crate::commands::publish::{Change, PlaceArgs, SignArgs, report, show, target, time};
 use crate::documents::Document;
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::value;
@@ -121,7 +121,7 @@ pub(crate) fn rollback(args: &RollbackArgs, global: &Global, ui: &Ui) -> Result<
         signals::run_and_forget(upload::rollback(run, &args.snapshot, args.grace, signing.as_ref()))
     });
     progress.clear();
-    report(&done???, place, (true, args.dry_run), started, ui)
+    report(&done???, Change::Rollback, args.dry_run, place, started, ui)
 }
 
 /// A line for each removed snapshot, then the summary.

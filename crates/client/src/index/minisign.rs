@@ -2,7 +2,8 @@
 //! the other way round.
 //!
 //! A signature covers the `BLAKE2b` digest of a text (algorithm `ED`) or the text itself (`Ed`), and a comment. A file of
-//! signatures may have several of them; foreign tools read the first one.
+//! signatures may have several of them; foreign tools read the first one. Whether a signature fits a registry, and the error
+//! if not: `trust.rs`.
 
 use std::fmt;
 use std::str::FromStr;

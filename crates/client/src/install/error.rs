@@ -368,7 +368,8 @@ impl TooOld {
     }
 }
 
-/// A version that npm or uv does not install because it is too new for a setting.
+/// A version that npm or uv does not install because it is too new for a setting. They decide that, and are asked by which setting
+/// and until when.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct HeldBack {

@@ -21,6 +21,7 @@ mod agent;
 mod check;
 mod checks;
 mod client;
+mod draft_turns;
 mod drafts;
 mod engine;
 mod exchange;
@@ -37,7 +38,6 @@ mod server;
 mod session;
 mod session_options;
 mod turn;
-mod unended;
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,5 +1,5 @@
-//! Files with invented secrets in the home of a launch, which of them were opened, and what was written beside them. Only Linux
-//! can tell who opens a file, so other systems get none.
+//! Files with invented secrets in the home of a launch, which of them were opened, and what was written beside them. Only on
+//! Linux is it noticed that a file is opened, though not by whom, so that other systems get none.
 
 use std::collections::BTreeSet;
 #[cfg(target_os = "linux")]

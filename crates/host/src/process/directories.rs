@@ -1,5 +1,5 @@
-//! The home and the temporary directories of one launch, and a directory that several programs with users of their own may
-//! enter. What else a program may read is in `isolation.rs`.
+//! The directories of a launch: its own ([`LaunchDirectories`]), one that is removed whatever a program did to it ([`Scratch`]), and
+//! one that several programs with users of their own may enter. What else a program may read is in `isolation.rs`.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -124,7 +124,7 @@ pub fn launch(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     // Otherwise, the process that started the launcher has ended.
     let Ok(mut report) = open_report(&order.report) else { return FAILED };
     let (step, error) = if let Err(error) = set_limits(&order) {
-        ("limits", error)
+        (LIMITS, error)
     } else {
         #[expect(clippy::disallowed_methods, reason = "this is where programs are started")]
         let mut command = Command::new(&order.program);
@@ -132,15 +132,21 @@ pub fn launch(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             command.current_dir(directory);
         }
         // The file is closed when the program is executed.
-        ("program", command.args(&order.arguments).envs(order.variables).exec())
+        (PROGRAM, command.args(&order.arguments).envs(order.variables).exec())
     };
     // If this fails, the reader sees only that the FIFO was closed.
     let _ = report.write_all(failure(step, &error).as_bytes());
     FAILED
 }
 
-/// Says why a program was not started: because the `namespace` could not be joined or the launcher not be executed in it,
-/// because the `limits` could not be set, or because the `program` could not be executed.
+/// Why a program was not started: the network namespace could not be joined, or the launcher could not be executed in it.
+const NAMESPACE: &str = "namespace";
+/// The limits could not be set.
+const LIMITS: &str = "limits";
+/// The program could not be executed.
+const PROGRAM: &str = "program";
+
+/// The report of a step that failed.
 fn failure(step: &str, error: &io::Error) -> String {
     format!("{step} {}", error.raw_os_error().unwrap_or_default())
 }
@@ -149,7 +155,7 @@ fn failure(step: &str, error: &io::Error) -> String {
 pub(super) fn report_namespace(report: &Path, error: &io::Error) {
     // Without a reader, nothing is interested in it.
     if let Ok(mut report) = open_report(report) {
-        let _ = report.write_all(failure("namespace", error).as_bytes());
+        let _ = report.write_all(failure(NAMESPACE, error).as_bytes());
     }
 }
 
@@ -158,8 +164,8 @@ fn read_failure(text: &str) -> Option<io::Error> {
     let (step, number) = text.split_once(' ')?;
     let error = io::Error::from_raw_os_error(number.parse().ok()?);
     Some(match step {
-        "program" => error,
-        "namespace" => io::Error::other(format!("its network namespace cannot be joined: {error}")),
+        PROGRAM => error,
+        NAMESPACE => io::Error::other(format!("its network namespace cannot be joined: {error}")),
         _ => io::Error::other(format!("its limits or its user cannot be set: {error}")),
     })
 }
@@ -331,10 +337,10 @@ mod tests {
     fn a_failure_survives_its_way() {
         let read =
             |step, number| read_report(failure(step, &io::Error::from_raw_os_error(number)).as_bytes()).unwrap_err();
-        assert_eq!(read("program", 2).kind(), io::ErrorKind::NotFound);
-        let limits = read("limits", 1);
+        assert_eq!(read(PROGRAM, 2).kind(), io::ErrorKind::NotFound);
+        let limits = read(LIMITS, 1);
         assert!(limits.to_string().starts_with("its limits or its user cannot be set: "), "{limits}");
-        let namespace = read("namespace", 2).to_string();
+        let namespace = read(NAMESPACE, 2).to_string();
         assert!(namespace.starts_with("its network namespace cannot be joined: "), "{namespace}");
         assert!(read_report(b"").is_ok() && read_report(b"\xff").is_err());
     }

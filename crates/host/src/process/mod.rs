@@ -2,7 +2,7 @@
 //!
 //! * [`Environment`]: the environment variables of a program
 //! * [`LaunchDirectories`]: the home and temporary directories of a program, which are removed afterwards
-//! * [`Canaries`]: files with invented secrets in that home, and who has opened them
+//! * [`Canaries`]: files with invented secrets in that home, and which of them were opened
 //! * [`remove_abandoned`]: removes the sandboxes of processes that were killed
 //! * [`Scratch`]: a directory that is removed whatever a program did to it
 //! * [`Namespace`]: a network without the host's, for programs that need none but a server of the caller

@@ -224,9 +224,9 @@ impl Upload<'_> {
     }
 }
 
-/// Puts a snapshot into `latest/`, and keeps files that are no longer referenced for `grace`, with the guarantees of [`publish()`](super::publish()): readers never find a
-/// reference to a missing file. Every file that is sent has the digest that the snapshot's list has for it, and all of
-/// them are read before the first one is sent.
+/// Puts a snapshot into `latest/`, with the guarantees of [`publish()`](super::publish()): readers never find a reference to a
+/// missing file. Every file that is sent has the digest that the snapshot's list has for it, and all of them are read before
+/// the first one is sent. Files that are then no longer referenced are kept for `grace`.
 ///
 /// # Errors
 /// [`Error::Unpublished`], [`Error::NoSnapshot`], [`Error::Missing`] and [`Error::Altered`] before anything is changed,

@@ -1,4 +1,5 @@
-//! The rules: one file per rule, one folder per group. A new rule is added to [`RULES`].
+//! The rules: one file per rule, one folder per group. A new rule is declared in its group, here or in the group's `mod.rs` if it
+//! has one, and added to [`RULES`].
 
 mod advisory;
 mod archive;

@@ -3,7 +3,7 @@
 //! ```text
 //! Namespace (this program) ──socket── keeper (in the namespace)
 //!     │                                  │ binds listeners and the ports of name servers, and passes them to this program
-//!     └─ Launch ─→ join ─→ launcher ─→ agent (in the namespace)
+//!     └─ LaunchSpec ─→ join ─→ launcher ─→ agent (in the namespace)
 //! ```
 //!
 //! * [`Namespace`]: a namespace, and the process that keeps it

@@ -1,5 +1,5 @@
 use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
-use crate::examination::unended::not_asked;
+use crate::examination::draft_turns::not_asked;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/elicitation-answers",

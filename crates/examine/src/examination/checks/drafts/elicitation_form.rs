@@ -1,5 +1,5 @@
 use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail};
-use crate::examination::unended::form_problem;
+use crate::examination::draft_turns::form_problem;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/elicitation-form",

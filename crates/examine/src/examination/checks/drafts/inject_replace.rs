@@ -1,5 +1,5 @@
 use super::{Check, CheckFailure, Force, PRECONDITION, Run, Setup, StartedAgent, fail, json, quote};
-use crate::examination::unended::text;
+use crate::examination::draft_turns::text;
 
 pub(super) static CHECK: Check = Check {
     id: "drafts/inject-replace",

@@ -43,8 +43,8 @@ use serde_json::{Value, json};
 
 use crate::examination::agent::{StartedAgent, error_of_code};
 use crate::examination::check::{Check, Force, Run, Setup};
+use crate::examination::draft_turns::{PRECONDITION, WATCHED};
 use crate::examination::failure::{CheckFailure, ensure, fail, needs, not_exercised};
-use crate::examination::unended::{PRECONDITION, WATCHED};
 
 /// All checks of the level, sorted by id.
 pub(super) static CHECKS: &[&Check] = &[

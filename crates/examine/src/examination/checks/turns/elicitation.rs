@@ -1,7 +1,7 @@
 use super::{Check, CheckFailure, Force, Run, Script, Setup, StartedAgent, ToolCall, ensure, fail};
 use crate::examination::client::ClientOffer;
+use crate::examination::draft_turns::{form_problem, not_asked};
 use crate::examination::drafts::content;
-use crate::examination::unended::{form_problem, not_asked};
 
 pub(super) static CHECK: Check = Check {
     id: "turns/elicitation",

@@ -1,5 +1,5 @@
-//! Turns of checks of proposals: in which the agent asks something of the client, held at a request for permission, and ended
-//! by a notification in version 2.
+//! What checks of proposals share: turns that are held at a permission, questions to the client, MCP over the connection, and
+//! turns of version 2.
 
 use acp_registry_plan::text::quote;
 use acp_registry_protocol::handshake::Silence;
