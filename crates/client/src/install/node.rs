@@ -226,7 +226,13 @@ fn is_met(range: &str, version: &str) -> Option<bool> {
 
 /// A part of a range between `||`.
 fn alternative(part: &str) -> Option<VersionReq> {
-    let hyphen = part.split_once(" - ").map(|(from, to)| format!(">={from} <={to}"));
+    let hyphen = match part.split_once(" - ").map(|(from, to)| (from.trim(), to.trim())) {
+        Some((from, to)) if [from, to].iter().all(|side| side.split_whitespace().count() == 1) => {
+            Some(format!(">={from} <={to}"))
+        }
+        Some(_) => return None,
+        None => None,
+    };
     let (mut comparators, mut operator) = (Vec::new(), "");
     for word in hyphen.as_deref().unwrap_or(part).split_whitespace() {
         let number = word.trim_start_matches(['<', '>', '=', '^', '~']);
@@ -245,9 +251,13 @@ fn alternative(part: &str) -> Option<VersionReq> {
             "~>" => "~",
             operator => operator,
         };
-        if !["*", "x", "X"].contains(&number) {
-            comparators.push(Comparator::parse(&format!("{operator}{number}")).ok()?);
-        }
+        let comparator = match (operator, ["*", "x", "X"].contains(&number)) {
+            // Nothing is lower or higher than all versions.
+            ("<" | ">", true) => "<0.0.0".to_owned(),
+            (_, true) => continue,
+            (_, false) => format!("{operator}{number}"),
+        };
+        comparators.push(Comparator::parse(&comparator).ok()?);
     }
     operator.is_empty().then_some(VersionReq { comparators })
 }
@@ -348,6 +358,8 @@ mod tests {
             ("<=20", &["20.9.9", "4.0.0"], &["21.0.0"]),
             ("22.4.1", &["22.4.1"], &["22.4.2"]),
             ("*", &["0.0.1", "99.0.0"], &[]),
+            ("<*", &[], &["0.0.0", "20.0.0"]),
+            ("> x || 20", &["20.1.0"], &["18.0.0"]),
             ("", &["0.0.1"], &[]),
             (">=v18.0.0-0", &["18.0.0"], &["17.0.0"]),
         ] {
@@ -358,7 +370,8 @@ mod tests {
                 assert_eq!(is_met(range, version), Some(false), "{range} {version}");
             }
         }
-        for odd in ["latest", "lts/*", ">=a", "1.2.3.4", "20 ||| x", ">=", "20 - x.y.z.a", "=>"] {
+        for odd in ["latest", "lts/*", ">=a", "1.2.3.4", "20 ||| x", ">=", "20 - x.y.z.a", "=>", "18 20 - 22", "18 - "]
+        {
             assert_eq!(is_met(odd, "20.0.0"), None, "{odd}");
         }
         assert_eq!(is_met(">=20", "20"), None);
