@@ -363,9 +363,12 @@ fn parts(address: &str) -> Option<(String, String)> {
     {
         return Some((host.to_ascii_lowercase(), url.path().trim_start_matches('/').to_owned()));
     }
-    // A single letter is a drive of Windows.
-    let (place, path) = address.split_once(':').filter(|(place, _)| place.len() > 1)?;
-    Some((place.rsplit('@').next().unwrap_or(place).to_ascii_lowercase(), path.trim_start_matches('/').to_owned()))
+    // A single letter is a drive of Windows, and two slashes belong to a URL.
+    let (place, path) = address.split_once(':').filter(|(place, path)| place.len() > 1 && !path.starts_with("//"))?;
+    let host = place.rsplit('@').next().unwrap_or(place).to_ascii_lowercase();
+    // Behind the alias of a host, an absolute path is one of its files.
+    let path = path.strip_prefix('/').filter(|_| host.contains('.')).unwrap_or(path);
+    Some((host, path.to_owned()))
 }
 
 /// An open pull request.
@@ -646,6 +649,8 @@ mod tests {
             ("https://x-access-token:secret@github.com/o/r", Some("o/r")),
             ("git@github.com:o/r.git", Some("o/r")),
             ("git@github.com:/o/r.git", Some("o/r")),
+            ("nas:/o/r.git", None),
+            ("file:///o/r", None),
             ("C:/o/r", None),
             ("ssh://git@git.example/o/r/", Some("o/r")),
             ("../remote", None),
