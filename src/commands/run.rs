@@ -222,6 +222,7 @@ fn start(
         program.variables.extend(confined.variables);
         program.hidden = confined.hidden;
     }
+    signals::check_pending()?;
     match replace_with(program) {
         Ok(code) => Ok(Exit::Other(u8::try_from(code).unwrap_or(1))),
         Err(error) => {

@@ -1,7 +1,7 @@
 //! `acp-registry serve`
 
 use std::io::ErrorKind;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -12,7 +12,6 @@ use acp_registry::check::CheckOptions;
 use acp_registry::registry::Registry;
 use acp_registry::server::{Preview, fingerprint, serve};
 use acp_registry::tree::{self, BuildError};
-use tokio::net::TcpListener;
 
 use crate::commands::build::build_errors;
 use crate::flags::global::{Global, configured_levels};
@@ -52,16 +51,17 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let directory = args.directory.clone().unwrap_or_else(|| global.registry_dir());
     let preview = Arc::new(Preview::default());
     let (stop, stopped) = channel::<()>();
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)).map_err(|error| busy(args.port, &error))?;
+    listener.set_nonblocking(true).map_err(Failure::unable)?;
+    let base_url = format!("http://{}", listener.local_addr().map_err(Failure::unable)?);
+    let mut known = fingerprint(&directory);
+    // Nothing listens to signals yet: they end the program at once, and it has written nothing.
+    let count = update(&preview, &directory, &base_url, args, global, ui)?;
     std::thread::scope(|scope| {
         // The sender is dropped when the server ends for whatever reason, which ends the watcher, too.
         let server = async {
             let _stop = stop;
-            let listener =
-                TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)).await.map_err(|error| busy(args.port, &error))?;
-            let address = listener.local_addr().map_err(Failure::unable)?;
-            let base_url = format!("http://{address}");
-            let mut known = fingerprint(&directory);
-            let count = update(&preview, &directory, &base_url, args, global, ui)?;
+            let listener = tokio::net::TcpListener::from_std(listener).map_err(Failure::unable)?;
             ui.result(&format!("{} at {base_url}/ (Ctrl-C ends)\n", plural(count, "agent")))?;
             let (preview_of_watcher, directory) = (Arc::clone(&preview), &directory);
             scope.spawn(move || {

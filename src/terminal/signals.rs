@@ -3,14 +3,14 @@
 use std::future::{pending, poll_fn};
 #[cfg(unix)]
 use std::sync::Arc;
-use std::sync::Once;
 use std::sync::atomic::Ordering;
+use std::sync::{LazyLock, Mutex, MutexGuard, Once, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use std::{io, thread};
 
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::terminal::call::WRITES;
 use crate::terminal::ui::Ui;
@@ -25,31 +25,121 @@ const HANGUP: u8 = 1;
 /// How long a write may keep the program from ending after a signal. The reader may have stopped.
 const STALLED: Duration = Duration::from_secs(2);
 
-/// Ends the program after so many signals once a write has blocked for too long, from a thread of its own: the one that should
-/// handle the signal may be the one that writes. That one listens already: a signal that came between would be for this thread
-/// alone, and the program would go on.
+/// How long the program may do something else than a run after a signal, before it is ended.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// What is known of signals. One thread listens, for as long as the program lives, and tells the runs.
+static SIGNALS: LazyLock<Signals> = LazyLock::new(|| Signals { state: Mutex::default(), last: watch::Sender::new(0) });
+
+struct Signals {
+    state: Mutex<SignalState>,
+    last: watch::Sender<u8>,
+}
+
+#[derive(Default)]
+struct SignalState {
+    runs: usize,
+    /// The number of signals after which a blocked write ends the program.
+    bearable: usize,
+    /// A signal that came while there was no run, or too late for it.
+    pending: Option<u8>,
+}
+
+fn state() -> MutexGuard<'static, SignalState> {
+    SIGNALS.state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Work that is told of signals. While there is none, a signal ends the program at the next run, or after [`GRACE`].
+struct Run {
+    signals: watch::Receiver<u8>,
+}
+
+impl Run {
+    fn begin(bearable: usize) -> Result<Self, Failure> {
+        static LISTENER: Once = Once::new();
+        LISTENER.call_once(|| {
+            let (ready, is_ready) = std::sync::mpsc::channel::<()>();
+            let listen = move || {
+                let runtime = Builder::new_current_thread().enable_all().build().ok()?;
+                runtime.block_on(tell_runs(ready)).ok()
+            };
+            // Without the thread, signals end the program as they do others.
+            if thread::Builder::new().spawn(listen).is_ok() {
+                // Until the handlers are there.
+                let _ = is_ready.recv();
+            }
+        });
+        let mut state = state();
+        if let Some(signal) = state.pending.take() {
+            return Err(Failure::interrupted(signal));
+        }
+        state.runs += 1;
+        state.bearable = bearable;
+        Ok(Self { signals: SIGNALS.last.subscribe() })
+    }
+
+    /// The number of the next signal.
+    async fn next(&mut self) -> u8 {
+        // The sender is never dropped.
+        let _ = self.signals.changed().await;
+        *self.signals.borrow_and_update()
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let mut state = state();
+        state.runs -= 1;
+        if state.runs == 0 && self.signals.has_changed().unwrap_or_default() {
+            state.pending = Some(*self.signals.borrow());
+        }
+    }
+}
+
+/// Fails if a signal has come that no run was told of: for what cannot be undone, such as becoming another program.
+pub(crate) fn check_pending() -> Result<(), Failure> {
+    state().pending.take().map_or(Ok(()), |signal| Err(Failure::interrupted(signal)))
+}
+
+/// Listens to signals. One that comes between runs ends the program if no run begins soon.
+#[expect(clippy::exit, reason = "the thread that would return from `main` is busy")]
+async fn tell_runs(ready: std::sync::mpsc::Sender<()>) -> io::Result<()> {
+    let mut listener = listen()?;
+    drop(ready);
+    let mut borne = 0;
+    loop {
+        let signal = poll_fn(&mut listener).await;
+        let mut state = state();
+        borne += 1;
+        if borne == state.bearable {
+            tokio::spawn(end_blocked_writes(signal));
+        }
+        if state.runs > 0 {
+            SIGNALS.last.send_replace(signal);
+        } else {
+            state.pending = Some(signal);
+        }
+        drop(state);
+        // The run may end without having looked at it.
+        tokio::spawn(async move {
+            tokio::time::sleep(GRACE).await;
+            if self::state().pending.is_some() {
+                std::process::exit(128 + i32::from(signal));
+            }
+        });
+    }
+}
+
+/// Ends the program once a write has blocked for too long: the thread that should handle the signal may be the one that writes.
 #[expect(clippy::exit, reason = "the thread that would return from `main` is blocked")]
-fn watch(signals: usize) {
-    static WATCH: Once = Once::new();
-    WATCH.call_once(|| {
-        let watch = move || {
-            let runtime = Builder::new_current_thread().enable_all().build().ok()?;
-            let mut listener = runtime.block_on(async { listen() }).ok()?;
-            let mut signal = INTERRUPT;
-            for _ in 0..signals {
-                signal = runtime.block_on(poll_fn(&mut listener));
-            }
-            loop {
-                let [begun, done] = [0, 1].map(|at| WRITES[at].load(Ordering::SeqCst));
-                thread::sleep(STALLED);
-                if begun > done && done == WRITES[1].load(Ordering::SeqCst) {
-                    std::process::exit(128 + i32::from(signal));
-                }
-            }
-        };
-        // Without the thread, only a blocked write is not interrupted.
-        let _ = thread::Builder::new().spawn(move || -> Option<()> { watch() });
-    });
+async fn end_blocked_writes(signal: u8) {
+    loop {
+        let [begun, done] = [0, 1].map(|at| WRITES[at].load(Ordering::SeqCst));
+        tokio::time::sleep(STALLED).await;
+        if begun > done && done == WRITES[1].load(Ordering::SeqCst) {
+            std::process::exit(128 + i32::from(signal));
+        }
+    }
 }
 
 /// Has `clean` end the program on the first signal, with the exit code of the signal: for work that blocks, and would leave
@@ -67,6 +157,8 @@ pub(crate) fn end_with(clean: impl FnOnce(&dyn Fn()) + Send + 'static) {
         clean(&|| std::process::exit(128 + i32::from(signal)));
         Some(())
     };
+    // For good: a signal is not for the time between runs.
+    state().runs += 1;
     // Without the thread, a signal ends the program as it does others.
     if thread::Builder::new().spawn(wait).is_ok() {
         // Until the handlers are there.
@@ -107,14 +199,14 @@ pub(crate) fn run_and_forget<T>(work: impl Future<Output = T>) -> Result<T, Fail
 
 /// Runs work while a child process uses the terminal. Ctrl-C is left to the child.
 pub(crate) fn run_beside_program<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
+    let mut run = Run::begin(usize::MAX)?;
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Failure::unable)?;
     runtime.block_on(async {
         let mut work = std::pin::pin!(work);
-        let mut listener = listen().map_err(Failure::unable)?;
         loop {
             tokio::select! {
                 done = &mut work => return Ok(done),
-                signal = poll_fn(&mut listener) => if signal != INTERRUPT {
+                signal = run.next() => if signal != INTERRUPT {
                     return Err(Failure::interrupted(signal));
                 },
             }
@@ -126,17 +218,16 @@ pub(crate) fn run_beside_program<T>(work: impl Future<Output = T>) -> Result<T, 
 pub(crate) fn run_with_signals<T, W: Future<Output = T>>(
     work: impl FnOnce(mpsc::Receiver<u8>) -> W,
 ) -> Result<T, Failure> {
+    // The first one may be for a program that still works while its output is not read.
+    let mut run = Run::begin(2)?;
     let runtime = Builder::new_multi_thread().enable_all().build().map_err(Failure::unable)?;
     let done = runtime.block_on(async {
         let (send, signals) = mpsc::channel(1);
-        let mut listener = listen().map_err(Failure::unable)?;
-        // The first one may be for a program that still works while its output is not read.
-        watch(2);
-        tokio::spawn(async move { while send.send(poll_fn(&mut listener).await).await.is_ok() {} });
-        Ok(work(signals).await)
+        tokio::spawn(async move { while send.send(run.next().await).await.is_ok() {} });
+        work(signals).await
     });
     runtime.shutdown_background();
-    done
+    Ok(done)
 }
 
 fn run_on<T>(
@@ -145,13 +236,12 @@ fn run_on<T>(
     cancelled: impl Future<Output = ()>,
     work: impl Future<Output = T>,
 ) -> Result<T, Failure> {
+    let mut run = Run::begin(1)?;
     let runtime = builder.enable_all().build().map_err(Failure::unable)?;
     let done = runtime.block_on(async {
-        let listener = listen().map_err(Failure::unable)?;
-        watch(1);
         tokio::select! {
             done = work => Ok(done),
-            signal = poll_fn(listener) => Err(Failure::interrupted(signal)),
+            signal = run.next() => Err(Failure::interrupted(signal)),
             () = cancelled => Err(Failure::interrupted(INTERRUPT)),
         }
     });

@@ -372,6 +372,22 @@ fn a_file_that_cannot_be_changed_keeps_its_finding_and_stops_no_other() {
     }
 }
 
+/// The requests are over, and nothing waits for signals but the thread that listens to them.
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_a_program_whose_result_nobody_takes() {
+    use nix::sys::signal::{Signal, kill};
+
+    let bytes = gz(&tar(&[("agent", b"#!/bin/sh\n")]));
+    let case = Case::new("a.tar.gz", "./agent", Some(&sha256(&bytes)), bytes);
+    assert!(Command::new("mkfifo").arg(case.env.path("fifo")).status().unwrap().success());
+    let mut command = case.command(&["--output", "sarif=before", "--output", "json=fifo"]);
+    let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    wait_until("the first file is written", || case.env.path("before").exists());
+    kill(nix::unistd::Pid::from_raw(child.id().try_into().unwrap()), Signal::SIGTERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupted_download_leaves_nothing() {
