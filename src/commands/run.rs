@@ -46,7 +46,7 @@ pub(crate) struct Args {
     /// The kind of distribution to install
     ///
     /// The default is as in `install`. An installed agent starts in the kind that it has, unless ID@VERSION is named.
-    #[arg(long, value_name = "KIND", value_parser = value::one_of(&Kind::ALL, Kind::as_str), conflicts_with = "url")]
+    #[arg(long, value_name = "KIND", value_parser = value::parse_name(&Kind::ALL, Kind::as_str), conflicts_with = "url")]
     dist: Option<Kind>,
 
     /// Start it only if its archive or package has this digest

@@ -50,7 +50,7 @@ pub(crate) struct Args {
     /// Check only this kind of distribution (repeatable)
     ///
     /// The default is every kind that this machine can run.
-    #[arg(long, value_name = "KIND", value_parser = value::one_of(&Kind::ALL, Kind::as_str))]
+    #[arg(long, value_name = "KIND", value_parser = value::parse_name(&Kind::ALL, Kind::as_str))]
     dist: Vec<Kind>,
 
     /// Check one of N parts, which take about the same time

@@ -159,7 +159,7 @@ pub(crate) struct TermsArgs {
     ///
     /// `digest`: a digest was stated, and the bytes have it. `attested`: a workflow of the repository that the manifest names
     /// has built them; its publisher is remembered, and later versions must be by the same one.
-    #[arg(long, value_name = "PROOF", value_parser = value::one_of(&Require::ALL, Require::as_str), default_value = "none", hide_default_value = true)]
+    #[arg(long, value_name = "PROOF", value_parser = value::parse_name(&Require::ALL, Require::as_str), default_value = "none", hide_default_value = true)]
     pub(crate) require: Require,
 
     /// Agree to a new publisher, to a weaker proof, or to none

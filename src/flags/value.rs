@@ -73,7 +73,7 @@ pub(crate) fn number(range: RangeInclusive<u16>) -> impl Fn(&str) -> Result<u16,
 }
 
 /// Parses one of these values by its name.
-pub(crate) fn one_of<T: Copy + Send + Sync + 'static>(
+pub(crate) fn parse_name<T: Copy + Send + Sync + 'static>(
     all: &'static [T],
     name: fn(T) -> &'static str,
 ) -> impl TypedValueParser<Value = T> {

@@ -196,7 +196,7 @@ fn add_secrets(settings: &[Setting], registry: &Registry, credentials: &mut Cred
 
 #[cfg(test)]
 mod tests {
-    use super::super::surroundings::{variables_of, with_home};
+    use super::super::surroundings::{find_variables, with_home};
     use super::*;
 
     fn found(
@@ -307,7 +307,7 @@ mod tests {
         let npmrc = (".npmrc", "//h.example/:_authToken=${MY_TOKEN}\nregistry=https://h.example/\n");
         let host =
             [("MY_TOKEN", "t"), ("OTHER_TOKEN", "o"), ("NPM_CONFIG_PROXY", "p"), ("https_proxy", "http://u:p@h")];
-        let variables = variables_of(npm_variables, &[npmrc], &host);
+        let variables = find_variables(npm_variables, &[npmrc], &host);
         let expected = [
             ("MY_TOKEN", "t"),
             ("https_proxy", "http://u:p@h"),
@@ -317,7 +317,7 @@ mod tests {
         assert_eq!(variables, expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
 
         let own = [("ACP_REGISTRY_NPM", "http://own.example"), ("npm_config_registry", "https://other.example")];
-        let variables = variables_of(npm_variables, &[], &own);
+        let variables = find_variables(npm_variables, &[], &own);
         assert_eq!(
             variables.into_iter().collect::<Vec<_>>(),
             [("npm_config_registry".into(), "http://own.example".into())]

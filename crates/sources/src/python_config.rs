@@ -137,7 +137,7 @@ fn read_netrc(home: &Path, base: &Url) -> Option<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::surroundings::{variables_of, with_home};
+    use super::super::surroundings::{find_variables, with_home};
     use super::*;
 
     fn found(
@@ -221,18 +221,18 @@ mod tests {
     #[test]
     fn uv_gets_the_index_that_is_configured_anywhere() {
         let index = |files: &[(&str, &str)], variables: &[(&str, &str)]| {
-            variables_of(uv_variables, files, variables).remove("UV_DEFAULT_INDEX")
+            find_variables(uv_variables, files, variables).remove("UV_DEFAULT_INDEX")
         };
         let pip = (".config/pip/pip.conf", "[global]\nindex-url = https://u:p@pip.example/simple/\n");
         assert_eq!(index(&[pip], &[]).as_deref(), Some("https://u:p@pip.example/simple/"));
         assert_eq!(index(&[pip], &[("ACP_REGISTRY_PYPI", "http://own")]).as_deref(), Some("http://own"));
         assert_eq!(index(&[], &[]), None);
-        let uv = variables_of(
+        let uv = find_variables(
             uv_variables,
             &[(".config/uv/uv.toml", "index-url = \"https://u.example\"")],
             &[("UV_INDEX", "x")],
         );
         assert_eq!((uv["UV_CONFIG_FILE"].as_str(), uv["UV_INDEX"].as_str()), ("HOME/.config/uv/uv.toml", "x"));
-        assert_eq!(variables_of(uv_variables, &[], &[])["UV_NO_CONFIG"], "1");
+        assert_eq!(find_variables(uv_variables, &[], &[])["UV_NO_CONFIG"], "1");
     }
 }

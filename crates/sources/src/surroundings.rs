@@ -189,7 +189,7 @@ pub(super) fn with_home<T>(
 
 /// The variables that `of` finds in such surroundings, with `HOME` for the path of the home.
 #[cfg(test)]
-pub(super) fn variables_of(
+pub(super) fn find_variables(
     of: fn(&Surroundings<'_>) -> Vec<(String, String)>,
     files: &[(&str, &str)],
     variables: &[(&str, &str)],

@@ -58,7 +58,7 @@ pub(crate) struct Args {
     /// Look at this channel only (repeatable)
     ///
     /// The default is both.
-    #[arg(long, value_name = "CHANNEL", value_parser = value::one_of(&CHANNELS, Channel::as_str))]
+    #[arg(long, value_name = "CHANNEL", value_parser = value::parse_name(&CHANNELS, Channel::as_str))]
     channel: Vec<Channel>,
 
     /// Skip versions younger than this, such as 3d or 12h

@@ -42,7 +42,7 @@ pub(super) fn pages(site: &Site) -> Result<Vec<SiteFile>, SiteError> {
     let description = "How to use, add and publish agents and use them from programs, and the rules of the registry.";
     let f = Frame::new(site, "docs/", "Documentation – ACP agents", description);
     let mut files = vec![page("docs/", &Docs { f, guides: &GUIDES, reference: &REFERENCE })?];
-    let commands = COMMANDS.map(Guide::of_command);
+    let commands = COMMANDS.map(Guide::from);
     for guide in GUIDES.iter().chain(&REFERENCE).chain(&commands) {
         files.push(document(site, guide)?);
     }
@@ -116,9 +116,10 @@ pub(super) struct Guide {
     pub(super) text: &'static str,
 }
 
-impl Guide {
-    /// The page of a command: its full name is the first line of the Markdown, and the first paragraph says what it is about.
-    fn of_command((id, text): (&'static str, &'static str)) -> Self {
+/// The page of a command, from its id and its Markdown: the first line is its full name, and the first paragraph says what it is
+/// about.
+impl From<(&'static str, &'static str)> for Guide {
+    fn from((id, text): (&'static str, &'static str)) -> Self {
         let mut paragraphs = text.split("\n\n");
         let title = paragraphs.next().unwrap_or_default().trim_start_matches("# ");
         Self { id, title, about: paragraphs.next().unwrap_or_default(), text }
