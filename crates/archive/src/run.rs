@@ -4,6 +4,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use acp_registry_host::fs::PathError;
 
@@ -48,10 +49,18 @@ pub fn list_stream<R: Read>(mut stream: R, cmd: &str, limits: &Limits) -> Result
 /// Unpacks an archive into an existing, empty directory that no other process writes to. Files get mode 0755 or 0644; a
 /// bare executable gets the name in `cmd`. After an error, the caller must delete the directory.
 ///
+/// Another thread may set `is_cancelled`: then this ends with an error, and has written one more piece of a file at most.
+///
 /// # Errors
 /// Returns [`Error`]. Nothing was written outside the directory, which may contain a part of the archive.
-pub fn unpack<R: Read + Seek>(file: R, cmd: &str, limits: &Limits, into: &Path) -> Result<ArchiveListing, Error> {
-    run(file, cmd, limits, Unpack::into(into)?)
+pub fn unpack<R: Read + Seek>(
+    file: R,
+    cmd: &str,
+    limits: &Limits,
+    into: &Path,
+    is_cancelled: &AtomicBool,
+) -> Result<ArchiveListing, Error> {
+    run(file, cmd, limits, Unpack { is_cancelled: Some(is_cancelled), ..Unpack::into(into)? })
 }
 
 /// Unpacks the archive of an npm package into an existing, empty directory that no other process writes to, as npm does:
@@ -147,21 +156,22 @@ fn by_tail<R: Read + Seek>(file: &mut R) -> Lookalike {
 
 /// Writes entries below one directory. Links are created last, so no link can be followed while files are written, and
 /// existing files are never opened.
-pub(super) struct Unpack {
+pub(super) struct Unpack<'a> {
     root: PathBuf,
+    is_cancelled: Option<&'a AtomicBool>,
     /// Whether a second file of a name takes the place of the first.
     replaces: bool,
     file: Option<(PathBuf, File)>,
 }
 
-impl Unpack {
+impl Unpack<'_> {
     /// Starts to write to a directory, which must exist and be empty.
     pub(super) fn into(root: &Path) -> Result<Self, Error> {
         let mut items = fs::read_dir(root).map_err(PathError::at(root))?;
         if items.next().is_some() {
             return Err(PathError::at(root)(io::Error::other("is not empty")).into());
         }
-        Ok(Self { root: root.to_owned(), replaces: false, file: None })
+        Ok(Self { root: root.to_owned(), is_cancelled: None, replaces: false, file: None })
     }
 
     /// Like [`Unpack::into`], for an npm package, in which the last file of a name counts.
@@ -180,8 +190,17 @@ impl Unpack {
         }
     }
 
+    /// Refuses to write after a cancellation.
+    fn go_on(&self) -> Result<(), Error> {
+        if self.is_cancelled.is_some_and(|is_cancelled| is_cancelled.load(Ordering::Relaxed)) {
+            return Err(PathError::at(&self.root)(io::ErrorKind::Interrupted.into()).into());
+        }
+        Ok(())
+    }
+
     /// Makes a directory with those above it.
     fn make_directory(&self, path: &Path) -> Result<(), Error> {
+        self.go_on()?;
         let mut builder = DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, if self.replaces { 0o777 } else { 0o755 });
@@ -190,6 +209,7 @@ impl Unpack {
 
     /// The path of an entry; creates its parent directories.
     fn place(&self, path: &str) -> Result<PathBuf, Error> {
+        self.go_on()?;
         let path = self.root.join(path);
         if let Some(parent) = path.parent().filter(|parent| !parent.is_dir()) {
             self.make_directory(parent)?;
@@ -198,7 +218,7 @@ impl Unpack {
     }
 }
 
-impl Sink for Unpack {
+impl Sink for Unpack<'_> {
     fn directory(&mut self, path: &str) -> Result<(), Error> {
         self.file = None;
         self.make_directory(&self.root.join(path))
@@ -224,6 +244,7 @@ impl Sink for Unpack {
     }
 
     fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
+        self.go_on()?;
         let Some((path, file)) = &mut self.file else { return Ok(()) };
         Ok(file.write_all(chunk).map_err(PathError::at(path))?)
     }

@@ -1,6 +1,9 @@
 use std::collections::BTreeMap;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
+use acp_registry_host::fs::PathError;
 use tar::EntryType;
 use zip::CompressionMethod;
 use zip::write::SimpleFileOptions;
@@ -92,7 +95,7 @@ fn a_bare_executable_is_named_as_cmd_asks() {
     assert_eq!(listing.find_cmd("./bin/agent").unwrap_err().suggestion().as_deref(), Some("./agent"));
     for cmd in ["", "../agent", "/bin/sh"] {
         let place = Place::new();
-        unpack(Cursor::new(bytes), cmd, &Limits::default(), &place.root()).unwrap();
+        unpack(Cursor::new(bytes), cmd, &Limits::default(), &place.root(), &AtomicBool::new(false)).unwrap();
         place.assert_untouched();
         assert_eq!(files(&place.root()), as_map(&[("executable", bytes)]), "{cmd}");
     }
@@ -242,4 +245,53 @@ fn an_ending_that_lies_can_be_told() {
     let found = listed(&bytes).unwrap().format;
     assert_ne!(found, promised);
     assert_eq!((found.to_string(), promised.to_string()), ("a .zip".to_owned(), "a .tar.gz".to_owned()));
+}
+
+/// Cancels when this many bytes of an archive were read.
+struct CancelAt<'a> {
+    archive: Cursor<&'a [u8]>,
+    read: usize,
+    at: usize,
+    is_cancelled: &'a AtomicBool,
+}
+
+impl Read for CancelAt<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.archive.read(buffer)?;
+        self.read += count;
+        self.is_cancelled.fetch_or(self.read >= self.at, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+impl Seek for CancelAt<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.archive.seek(to)
+    }
+}
+
+#[test]
+fn nothing_more_is_written_after_a_cancellation() {
+    let content = "x".repeat(1 << 20);
+    let stored = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+    let archives = [
+        Tar::default().directory("first/").file("first/a", &content).file("b", "").bytes(),
+        Zip::new().directory("first/").file_with("first/a", &content, stored).file("b", "").bytes(),
+    ];
+    for bytes in archives {
+        let (place, is_cancelled) = (Place::new(), AtomicBool::new(false));
+        let archive = CancelAt { archive: Cursor::new(&bytes), read: 0, at: 1 << 19, is_cancelled: &is_cancelled };
+        let error = unpack(archive, "./agent", &Limits::default(), &place.root(), &is_cancelled).unwrap_err();
+        assert!(matches!(&error, Error::Write(PathError { error, .. }) if error.kind() == io::ErrorKind::Interrupted));
+        let written = files(&place.root());
+        assert_eq!(written.keys().collect::<Vec<_>>(), ["first/a"]);
+        assert!(written["first/a"].len() < content.len());
+    }
+    let entries = [Tar::default().directory("first/"), Tar::default().file("a", ""), Tar::default().symlink("a", "b")];
+    for entry in entries {
+        let place = Place::new();
+        let bytes = Cursor::new(entry.bytes());
+        unpack(bytes, "./agent", &Limits::default(), &place.root(), &AtomicBool::new(true)).unwrap_err();
+        assert_eq!(fs::read_dir(place.root()).unwrap().count(), 0);
+    }
 }

@@ -6,6 +6,7 @@ mod programs;
 
 use std::fs;
 use std::io::Cursor;
+use std::sync::atomic::AtomicBool;
 
 use tempfile::TempDir;
 
@@ -41,7 +42,7 @@ impl Place {
     }
 
     fn unpack_within(&self, bytes: &[u8], limits: &Limits) -> Result<ArchiveListing, Error> {
-        let result = unpack(Cursor::new(bytes), "./agent", limits, &self.root());
+        let result = unpack(Cursor::new(bytes), "./agent", limits, &self.root(), &AtomicBool::new(false));
         self.assert_untouched();
         result
     }

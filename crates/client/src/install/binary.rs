@@ -9,9 +9,10 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::cache::set_mode;
+use super::cancel::cancellable;
 use super::{DigestSource, Error, InstallJob, Installer, NotForPlatform, Placed, Progress, Proof, Remarks};
 use crate::provenance::Artifact;
-use acp_registry_archive::{self as archive, Limits, unpack};
+use acp_registry_archive::{self as archive, ArchiveListing, unpack};
 use acp_registry_host::fs::{PathError, open_file};
 use acp_registry_http::{Client, Sink};
 use acp_registry_plan::digest::{Hasher, Sha256};
@@ -58,8 +59,11 @@ pub(super) async fn install(work: &InstallJob<'_>, target: &BinaryTarget) -> Res
     };
     (work.progress)(Progress::Unpacking);
     let (target, limits, into) = (target.clone(), installer.limits, work.directory.to_owned());
-    let unpacked = spawn_blocking(move || unpack_program(&file, &target, platform, &limits, &into)).await;
-    let program = unpacked.unwrap_or_else(|error| Err(archive::Error::Read(io::Error::other(error)).into()))?;
+    let unpacking = cancellable(move |is_cancelled| {
+        let listing = unpack(&file, &target.cmd, &limits, &into, is_cancelled)?;
+        find_program(&listing, &target, platform, &into)
+    });
+    let program = unpacking.await.map_err(archive::Error::Read)??;
     let verified = wanted.first().map_or(DigestSource::None, |(verified, _)| *verified);
     Ok(Placed {
         program,
@@ -130,26 +134,25 @@ pub async fn github_digest(github: &Github, client: &Client, url: &Url) -> Optio
     }
 }
 
-fn unpack_program(
-    file: &File,
+/// The program in an archive that was unpacked, which must run on the platform.
+fn find_program(
+    listing: &ArchiveListing,
     target: &BinaryTarget,
     platform: Platform,
-    limits: &Limits,
     into: &Path,
 ) -> Result<PathBuf, Error> {
     let cmd = target.cmd.as_str();
-    let listing = unpack(file, cmd, limits, into)?;
     listing.format.check_name(&target.archive)?;
     let program = into.join(&listing.find_cmd(cmd)?.path);
     // A program behind a link was not looked at while it went by.
-    let content = match listing.program {
+    let content = match &listing.program {
         Some(content) => content,
-        None => archive::Program::examine(File::open(&program).map_err(PathError::at(&program))?),
+        None => &archive::Program::examine(File::open(&program).map_err(PathError::at(&program))?),
     };
     content.fits(cmd, platform).map_err(|mismatch| Error::Unfit { cmd: cmd.to_owned(), mismatch })?;
     // A program for another platform runs on another machine, which may have its loader.
     if Platform::host() == Some(platform)
-        && let archive::Program::Elf { interpreter: Some(loader), .. } = &content
+        && let archive::Program::Elf { interpreter: Some(loader), .. } = content
         && !Path::new(loader).exists()
     {
         return Err(Error::NoLoader { cmd: cmd.to_owned(), loader: loader.clone() });

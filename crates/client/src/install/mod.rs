@@ -44,6 +44,7 @@
 
 mod binary;
 mod cache;
+mod cancel;
 mod closure;
 mod error;
 mod failure;

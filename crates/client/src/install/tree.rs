@@ -4,11 +4,11 @@
 //! cannot: see [`Stop::ByNpm`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::{fs, io};
 
 use acp_registry_archive::{Excess, Limits, Machine, Program};
 use acp_registry_host::fs::{FileSharing, PathError, open_file};
@@ -27,6 +27,7 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::cache::{FileState, mode};
+use super::cancel::cancellable;
 use super::package_store::{self, Digest, PackageStore, Stop, StoredPackage, TreeChanges};
 use super::scripts::{self, Approval};
 use super::{Error, InstallJob, Installer, Progress};
@@ -256,8 +257,8 @@ pub(super) async fn install(
         } else {
             tree.stored.extend(fetching.await?);
         }
-        let made = spawn_blocking(move || {
-            let made = tree.make();
+        let made = cancellable(move |is_cancelled| {
+            let made = tree.make(is_cancelled);
             (tree, made)
         });
         let made = made.await.map_err(|error| Stop::ByNpm(error.to_string()))?;
@@ -498,7 +499,7 @@ fn machine(platform: Platform, node: Option<&Path>) -> NodeMachine {
 impl Tree {
     /// Puts all packages in place, those above others first. Returns those whose stored files have changed; nothing is in
     /// place then.
-    fn make(&self) -> Result<BTreeSet<Digest>, Stop> {
+    fn make(&self, is_cancelled: &AtomicBool) -> Result<BTreeSet<Digest>, Stop> {
         self.refuse_excess()?;
         let mut levels: BTreeMap<usize, Vec<&TreePackage>> = BTreeMap::new();
         for package in &self.packages {
@@ -506,7 +507,12 @@ impl Tree {
         }
         let mut changed = BTreeSet::new();
         for level in levels.into_values() {
-            let placed = level.into_par_iter().filter_map(|package| self.place(package).transpose());
+            let placed = level.into_par_iter().filter_map(|package| {
+                if is_cancelled.load(Ordering::Relaxed) {
+                    return Some(Err(PathError::at(&self.directory)(io::ErrorKind::Interrupted.into())));
+                }
+                self.place(package).transpose()
+            });
             changed.extend(placed.collect::<Result<Vec<Digest>, PathError>>()?);
         }
         if !changed.is_empty() {
@@ -545,7 +551,7 @@ impl Tree {
 
     /// Makes the tree whose install scripts have run anew, beside its copies. Returns whether all stored files are as they were.
     fn share_copies(&self, copies: &Path, kept: &StoredPackage) -> Result<bool, Stop> {
-        if !self.make()?.is_empty() {
+        if !self.make(&AtomicBool::new(false))?.is_empty() {
             return Ok(false);
         }
         let modules = self.directory.join("node_modules");
