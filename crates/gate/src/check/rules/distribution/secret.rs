@@ -189,10 +189,14 @@ fn secret(name: &str, text: &str) -> Option<String> {
     if text.len() < SHORTEST {
         return None;
     }
-    let is_encoded = text.contains('%') && text.contains("://");
+    let mut shape = TextShape::new(text);
+    let is_encoded = shape.has_percent && text.contains("://");
     let decoded = is_encoded.then(|| percent_decode_str(text).decode_utf8_lossy());
+    if let Some(decoded) = &decoded {
+        shape = TextShape::new(decoded);
+    }
     let text = decoded.as_deref().unwrap_or(text);
-    if let Some(whose) = known(text) {
+    if let Some(whose) = known(text, &shape) {
         return Some(format!("holds what has the form of {whose}"));
     }
     if is_named(name, text) {
@@ -200,9 +204,8 @@ fn secret(name: &str, text: &str) -> Option<String> {
     }
     let is_scheme = |head: &str| head.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+');
     let scheme = text.split_once(':').filter(|(head, rest)| rest.starts_with("//") && is_scheme(head));
-    let rest = scheme.map_or(text, |(_, rest)| &rest["//".len()..]);
     // Most texts have no such words: descriptions, and addresses without a user, a port or a query.
-    let has_words = rest.bytes().any(|byte| [b':', b'=', b'@'].contains(&byte));
+    let has_words = shape.marks > usize::from(scheme.is_some());
     let words = || text.split(|c: char| c.is_whitespace() || ['?', '&', '#', ';', ',', '"', '\''].contains(&c));
     for word in has_words.then(words).into_iter().flatten() {
         if let Some((head, rest)) = word.split_once("://") {
@@ -221,6 +224,9 @@ fn secret(name: &str, text: &str) -> Option<String> {
             return Some(format!("the value of {} looks like a secret", quote(name)));
         }
     }
+    if !shape.has_space {
+        return None;
+    }
     let is_scheme_of_http = |word: &str| {
         let end = |scheme: &str| word.get(word.len().saturating_sub(scheme.len())..);
         ["bearer", "basic", "token"]
@@ -238,19 +244,52 @@ fn secret(name: &str, text: &str) -> Option<String> {
         .then(|| "holds a credential of HTTP".to_owned())
 }
 
+/// What one pass over a text tells, so that most texts need no other.
+#[derive(Default)]
+struct TextShape {
+    /// The number of letters and digits in the longest row of them.
+    longest_run: usize,
+    hyphens: usize,
+    /// How often it has what stands between a name and a value, or behind a user: `:`, `=` and `@`.
+    marks: usize,
+    has_space: bool,
+    has_percent: bool,
+}
+
+impl TextShape {
+    fn new(text: &str) -> Self {
+        let (mut shape, mut run) = (Self::default(), 0);
+        for byte in text.bytes() {
+            if byte.is_ascii_alphanumeric() {
+                run += 1;
+                continue;
+            }
+            shape.longest_run = shape.longest_run.max(std::mem::take(&mut run));
+            match byte {
+                b'-' => shape.hyphens += 1,
+                b':' | b'=' | b'@' => shape.marks += 1,
+                b' ' => shape.has_space = true,
+                b'%' => shape.has_percent = true,
+                _ => {}
+            }
+        }
+        shape.longest_run = shape.longest_run.max(run);
+        shape
+    }
+}
+
 /// Whose key a text holds, by its form.
-fn known(text: &str) -> Option<String> {
+fn known(text: &str, shape: &TextShape) -> Option<String> {
     if text.len() <= RUN {
         return None;
     }
     let is_end = |rest: &str| rest.starts_with("-----") || rest.starts_with(" BLOCK-----");
-    // Searching for words costs more than counting, and few texts have so many hyphens.
-    let has_lines = text.bytes().filter(|byte| *byte == b'-').count() >= "-----".len();
-    if has_lines && text.split("PRIVATE KEY").skip(1).any(is_end) {
+    // Few texts have so many hyphens.
+    if shape.hyphens >= "-----".len() && text.split("PRIVATE KEY").skip(1).any(is_end) {
         return Some("a private key".to_owned());
     }
     // Every key has such a run, and so has the head of a token.
-    if longest_run(text) < SHORT_RUN {
+    if shape.longest_run < SHORT_RUN {
         return None;
     }
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
@@ -299,14 +338,19 @@ fn webhook(text: &str) -> Option<String> {
 }
 
 fn longest_run(text: &str) -> usize {
-    text.as_bytes().split(|byte| !byte.is_ascii_alphanumeric()).map(<[u8]>::len).max().unwrap_or_default()
+    TextShape::new(text).longest_run
 }
 
 /// Whether a value is a secret by the name that it stands under.
 fn is_named(name: &str, value: &str) -> bool {
-    let contains =
-        |part: &str| name.as_bytes().windows(part.len()).any(|window| window.eq_ignore_ascii_case(part.as_bytes()));
-    if !PARTS.iter().any(|part| contains(part)) {
+    let name_bytes = name.as_bytes();
+    let has_part = |(at, byte): (usize, &u8)| {
+        let begins = |part: &&&str| part.as_bytes()[0] == byte.to_ascii_lowercase();
+        PARTS.iter().filter(begins).any(|part| {
+            name_bytes.get(at..at + part.len()).is_some_and(|found| found.eq_ignore_ascii_case(part.as_bytes()))
+        })
+    };
+    if !name_bytes.iter().enumerate().any(has_part) {
         return false;
     }
     let words = words(name);
