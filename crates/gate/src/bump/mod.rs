@@ -17,7 +17,7 @@ mod gather;
 mod newest;
 mod offer;
 mod plan;
-mod session;
+mod run;
 mod start;
 mod troubles;
 
@@ -40,7 +40,7 @@ pub use newest::{Choice, HeldReason, Policy, choose};
 pub(crate) use offer::version_of_tag;
 pub use offer::{Flaw, Offers, SourceKind, SourceVersion};
 pub use plan::{ChannelOutcome, CheckChange, Compared, ValueChange, VersionUpdate};
-pub use session::{BumpRequest, BumpRun, Finished, SessionError, updated_manifests};
+pub use run::{BumpRequest, BumpRun, BumpRunError, Finished, updated_manifests};
 pub use start::{Passed, Starts};
 pub use troubles::{Trouble, Troubles, TroublesError};
 

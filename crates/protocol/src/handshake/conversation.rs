@@ -14,7 +14,7 @@ use super::outcome::{Outcome, Timing};
 use super::probe::Probe;
 use super::warnings::Unasked;
 use super::wire::Listener;
-use super::{message, probes};
+use super::{message, requests};
 use acp_registry_host::process::{LaunchDirectories, LaunchSpec, ProcessTree};
 use acp_registry_plan::text::quote;
 
@@ -141,7 +141,7 @@ impl Conversation {
     /// Sends requests for everything that the agent advertises. `limit` is the longest silence to wait for.
     pub(super) async fn probe(&mut self, limit: Duration) {
         let (connection, handshake) = (&mut self.connection, &mut self.outcome.handshake);
-        probes::run(connection, &mut self.tree, handshake, &self.sandbox.work(), limit).await;
+        requests::run(connection, &mut self.tree, handshake, &self.sandbox.work(), limit).await;
         handshake.warnings.extend(connection.unasked.warnings("after the response"));
     }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! request ─→ connection ─→ answer ─→ auth, features ─→ verdict
-//!                wire ─┴─ message             probes ─┘
+//!                wire ─┴─ message           requests ─┘
 //! ```
 //!
 //! * [`check()`]: the complete check, from the launch to the [`Outcome`]
@@ -48,7 +48,7 @@ mod options;
 mod outcome;
 mod peer;
 mod probe;
-mod probes;
+mod requests;
 mod warnings;
 mod way;
 mod wire;

@@ -1,4 +1,4 @@
-//! Sends further requests to an agent before the user has signed in.
+//! Sends requests to an agent after `initialize`, before the user has signed in.
 //!
 //! They are safe for any agent in an empty home: they list data, open a session, or name a session that does not exist.
 

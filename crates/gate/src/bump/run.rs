@@ -32,7 +32,7 @@ pub struct BumpRequest {
 
 /// Why a run could not start.
 #[derive(Debug, thiserror::Error)]
-pub enum SessionError {
+pub enum BumpRunError {
     /// The state file cannot be written.
     #[error(transparent)]
     Unwritable(PathError),
@@ -72,10 +72,10 @@ impl<'a> BumpRun<'a> {
     /// Reads the state file and chooses the agents.
     ///
     /// # Errors
-    /// Returns [`SessionError`] if the state file cannot be read or written.
-    pub fn begin(registry: &'a Registry, request: &'a BumpRequest) -> Result<Self, SessionError> {
+    /// Returns [`BumpRunError`] if the state file cannot be read or written.
+    pub fn begin(registry: &'a Registry, request: &'a BumpRequest) -> Result<Self, BumpRunError> {
         if let Some(path) = &request.state {
-            check_writable(path).map_err(SessionError::Unwritable)?;
+            check_writable(path).map_err(BumpRunError::Unwritable)?;
         }
         let troubles = request.state.as_deref().map(Troubles::read).transpose()?;
         let (entries, quarantined) = entries(request, registry);
@@ -204,11 +204,11 @@ pub(super) fn write(registry: &Registry, bumped: &mut [Bumped]) {
     }
 }
 
-impl From<SessionError> for Failure {
-    fn from(error: SessionError) -> Self {
+impl From<BumpRunError> for Failure {
+    fn from(error: BumpRunError) -> Self {
         match error {
-            SessionError::Unwritable(error) => error.unwritable("--state"),
-            SessionError::State(error) => error.into(),
+            BumpRunError::Unwritable(error) => error.unwritable("--state"),
+            BumpRunError::State(error) => error.into(),
         }
     }
 }
