@@ -53,6 +53,10 @@ impl<'b> Cascade<'b> {
     /// The winning declarations for an element.
     pub(super) fn winners(&self, node: Node<'_, '_>) -> Winners<'b> {
         let mut winners = Winners::default();
+        // Most icons have no CSS.
+        if self.sheets.is_empty() && self.attributes.is_empty() {
+            return winners;
+        }
         for found in keys(node).filter_map(|key| self.sheets.get(&key)).chain(self.attributes.get(&node.id())) {
             for (precedence, declaration) in &found.0 {
                 winners.offer(*precedence, declaration);

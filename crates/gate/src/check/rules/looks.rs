@@ -56,9 +56,8 @@ impl Look {
             | ('l', '1' | 'I' | 'L') => true,
             _ => one == other,
         };
-        !self.0.is_empty()
-            && self.0.chars().count() == other.chars().count()
-            && self.0.chars().zip(other.chars()).all(is_like)
+        // Letters that are like each other have the same length.
+        !self.0.is_empty() && self.0.len() == other.len() && self.0.chars().zip(other.chars()).all(is_like)
     }
 }
 

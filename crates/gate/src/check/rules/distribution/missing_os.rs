@@ -28,8 +28,9 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     for release in subject.agent().releases() {
         let targets = &release.distribution.binary;
         // A misspelled platform is reported by its own rule, and here counts as the platform that is meant.
-        let platforms =
-            targets.iter().filter_map(|target| target.platform.parse().ok().or(guess_platform(&target.platform)));
+        let platforms = targets
+            .iter()
+            .filter_map(|target| target.platform.parse().ok().or_else(|| guess_platform(&target.platform)));
         let covered: BTreeSet<&str> = platforms.map(Platform::os).collect();
         let missing: Vec<&str> =
             ["darwin", "linux", "windows"].into_iter().filter(|os| !covered.contains(os)).collect();

@@ -42,8 +42,10 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
 }
 
 fn problem(text: &str, allowed: &AllowedHosts) -> Option<String> {
-    let is_plain = |c: char| c.is_ascii_graphic() && !matches!(c, '\\' | '"' | '<' | '>' | '^' | '`' | '{' | '|' | '}');
-    let odd = text.chars().find(|c| !is_plain(*c));
+    let is_plain = |byte: u8| {
+        byte.is_ascii_graphic() && !matches!(byte, b'\\' | b'"' | b'<' | b'>' | b'^' | b'`' | b'{' | b'|' | b'}')
+    };
+    let odd = text.bytes().position(|byte| !is_plain(byte)).and_then(|at| text[at..].chars().next());
     if let Some(odd) = odd {
         return Some(format!("has the character U+{:04X}, which must be percent-encoded", u32::from(odd)));
     }
@@ -52,7 +54,7 @@ fn problem(text: &str, allowed: &AllowedHosts) -> Option<String> {
         Err(AddressError::Scheme) => return Some("does not begin with https://".to_owned()),
         Err(error) => return Some(error.to_string()),
     };
-    let path = text.split(['?', '#']).next().unwrap_or_default();
+    let path = &text[..memchr::memchr2(b'?', b'#', text.as_bytes()).unwrap_or(text.len())];
     let is_dots = |part: &str| {
         let is_encoded = part.starts_with(['.', '%']) && part.len() <= "%2e%2e".len();
         is_encoded && [".", ".."].contains(&part.to_ascii_lowercase().replace("%2e", ".").as_str())
