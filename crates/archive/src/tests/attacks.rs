@@ -1,3 +1,5 @@
+//! Archives made to write outside the directory, or to show one thing and unpack another.
+
 use tar::EntryType;
 use zip::write::SimpleFileOptions;
 

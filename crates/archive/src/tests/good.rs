@@ -1,3 +1,5 @@
+//! Archives that are accepted, and what is on the disk afterwards.
+
 use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;

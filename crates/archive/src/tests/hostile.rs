@@ -1,3 +1,5 @@
+//! Bytes without meaning: random, damaged and mutated archives must end in an error, not in a crash.
+
 use std::io::Read as _;
 use std::sync::LazyLock;
 

@@ -1,3 +1,5 @@
+//! Archives that would take too much space, memory or time.
+
 use tar::EntryType;
 
 use super::super::testing::compress;

@@ -1,3 +1,5 @@
+//! Archives of every format: each is listed, streamed and unpacked, and all three must agree.
+
 mod attacks;
 mod good;
 mod hostile;

@@ -1,3 +1,5 @@
+//! What the header of a program says about the systems that it runs on.
+
 #[cfg(target_os = "linux")]
 use super::super::Compression;
 use super::super::testing::{
