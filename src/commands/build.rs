@@ -266,7 +266,7 @@ impl Job<'_> {
             (true, false) => "differs:",
         };
         let agents = built.with(AgentOutcome::is_in_tree).count();
-        let files = built.tree.files().len();
+        let files = built.tree.file_count();
         let changed = changed.filter(|changed| *changed < files);
         let changed = changed.map_or_else(String::new, |changed| format!(", {changed} of them new or changed"));
         let warnings = match checked.count(Level::Warning) {

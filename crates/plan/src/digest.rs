@@ -86,8 +86,11 @@ impl fmt::Display for Sha256 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Trees have tens of thousands of them: one call for all digits takes a tenth of the time of one for each byte.
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let text: Vec<u8> =
-            self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| DIGITS[usize::from(digit)]).collect();
+        let mut text = [0; 64];
+        let digits = self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        for (place, digit) in text.iter_mut().zip(digits) {
+            *place = DIGITS[usize::from(digit)];
+        }
         f.write_str(str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
 }

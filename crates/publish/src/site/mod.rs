@@ -177,18 +177,8 @@ impl<'a> Catalog<'a> {
     pub fn parts(&self) -> Vec<Render<'_>> {
         let (site, listings) = (&self.site, &*self.listings);
         let options = &self.options;
-        let mut parts: Vec<Render<'_>> =
-            listings.iter().map(|listing| part(move || detail::files(site, options, listing))).collect();
-        if self.options.config.agent_files.contains(&AgentFile::Card) {
-            let card = |listing| detail::card(site, listing, (options.icon)(&listing.id));
-            parts.extend(listings.iter().map(|listing| part(move || Ok(vec![card(listing)?]))));
-        }
-        if site.previews == Previews::OfAgents {
-            let picture = |listing| picture::agent(listing, (options.icon)(&listing.id)).map_err(SiteError::Picture);
-            parts.extend(listings.iter().map(|listing| part(move || Ok(vec![picture(listing)?]))));
-        }
-        parts.extend(site.values().map(|(group, value)| part(move || pages::value_list(site, listings, group, value))));
-        parts.extend([
+        // Parts of many agents take longest, and come first: no thread waits for one at the end.
+        let mut parts: Vec<Render<'_>> = vec![
             part(|| pages::all(site, listings)),
             part(|| matrix::pages(site, listings)),
             part(|| install::pages(site, listings)),
@@ -199,7 +189,17 @@ impl<'a> Catalog<'a> {
             part(|| self.picture_of_site()),
             part(|| Ok(vec![page("", &home(site, listings))?])),
             part(|| Ok(self.assets.clone())),
-        ]);
+        ];
+        parts.extend(site.values().map(|(group, value)| part(move || pages::value_list(site, listings, group, value))));
+        parts.extend(listings.iter().map(|listing| part(move || detail::files(site, options, listing))));
+        if self.options.config.agent_files.contains(&AgentFile::Card) {
+            let card = |listing| detail::card(site, listing, (options.icon)(&listing.id));
+            parts.extend(listings.iter().map(|listing| part(move || Ok(vec![card(listing)?]))));
+        }
+        if site.previews == Previews::OfAgents {
+            let picture = |listing| picture::agent(listing, (options.icon)(&listing.id)).map_err(SiteError::Picture);
+            parts.extend(listings.iter().map(|listing| part(move || Ok(vec![picture(listing)?]))));
+        }
         parts
     }
 

@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::error::Error;
+use std::fmt::Write as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::{fs, io, iter, ptr};
 
 use acp_registry_client::registry::Registry;
@@ -49,8 +50,6 @@ impl Content<'_> {
 pub struct Tree<'a> {
     held: BTreeMap<String, (Content<'a>, Sha256)>,
     parts: Vec<Arc<FileSet<'a>>>,
-    /// Name, size and digest of `SHA256SUMS`, once they are needed: a tree to which files are added needs none.
-    sums: OnceLock<FileDigest>,
 }
 
 /// A difference between a directory and a tree.
@@ -99,7 +98,7 @@ impl<'a> Tree<'a> {
         };
         let held = files.into_iter().collect::<Vec<_>>().into_par_iter().map(with_digest).collect();
         let parts = entries.into_iter().map(Arc::new).chain(FileSet::all(parts, None)?).collect();
-        Ok(Self { held, parts, sums: OnceLock::new() })
+        Ok(Self { held, parts })
     }
 
     /// The same tree, with files that are borrowed from this one.
@@ -110,7 +109,7 @@ impl<'a> Tree<'a> {
         let held = self.held.iter();
         let held = held.map(|(name, (content, digest))| (name.clone(), (Content::Borrowed(content.bytes()), *digest)));
         let parts = self.parts.iter().map(|part| Arc::clone(part) as Arc<FileSet<'b>>).collect();
-        Tree { held: held.collect(), parts, sums: OnceLock::new() }
+        Tree { held: held.collect(), parts }
     }
 
     /// Adds files, whose names may contain folders. Files of the same name are replaced.
@@ -123,7 +122,6 @@ impl<'a> Tree<'a> {
             self.held.remove(&file.name);
         }
         self.parts.extend(parts);
-        self.sums = OnceLock::new();
         Ok(self)
     }
 
@@ -134,19 +132,31 @@ impl<'a> Tree<'a> {
         held.chain(rendered.map(|file| (&*file.name, file.size, file.digest)))
     }
 
-    fn sums(&self) -> &FileDigest {
-        self.sums.get_or_init(|| FileDigest::of(SUMS, self.sums_text().as_bytes()))
-    }
-
     /// The text of `SHA256SUMS`. Made on each call, because it takes much memory in a large tree.
     fn sums_text(&self) -> String {
         let mut lines: Vec<(&str, usize, Sha256)> = self.all().collect();
-        lines.sort_unstable_by_key(|(name, ..)| *name);
-        let mut text = String::with_capacity(lines.iter().map(|(name, ..)| name.len() + LINE).sum());
+        lines.par_sort_unstable_by_key(|(name, ..)| *name);
+        let mut text = String::with_capacity(self.sums_size());
         for (name, _, digest) in lines {
-            text.push_str(&format!("{digest}  {name}\n"));
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{digest}  {name}");
         }
         text
+    }
+
+    /// The size of `SHA256SUMS` in bytes.
+    fn sums_size(&self) -> usize {
+        self.all().map(|(name, ..)| name.len() + LINE).sum()
+    }
+
+    /// The number of files.
+    pub fn file_count(&self) -> usize {
+        self.all().count() + 1
+    }
+
+    /// The names and sizes of all files, in no particular order.
+    fn sizes(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.all().map(|(name, size, _)| (name, size)).chain([(SUMS, self.sums_size())])
     }
 
     /// The content of a file that is held in memory: an index, a schema or an icon.
@@ -161,10 +171,8 @@ impl<'a> Tree<'a> {
 
     /// The names and sizes of all files, ordered by name.
     pub fn files(&self) -> Vec<(&str, usize)> {
-        let sums = self.sums();
-        let all = self.all().map(|(name, size, _)| (name, size)).chain([(&*sums.name, sums.size)]);
-        let mut files: Vec<(&str, usize)> = all.collect();
-        files.sort_unstable();
+        let mut files: Vec<(&str, usize)> = self.sizes().collect();
+        files.par_sort_unstable();
         files
     }
 
@@ -234,10 +242,11 @@ impl<'a> Tree<'a> {
     /// The names and sizes of the files that a directory lacks or has with another content.
     fn changed(&self, directory: &Path) -> Vec<(&str, usize)> {
         if is_absent(directory) {
-            return self.files();
+            return self.sizes().collect();
         }
-        let sums = self.sums();
-        let all: Vec<(&str, usize, Sha256)> = self.all().chain([(&*sums.name, sums.size, sums.digest)]).collect();
+        let sums = self.sums_text();
+        let all = self.all().chain([(SUMS, sums.len(), Sha256::of(sums.as_bytes()))]);
+        let all: Vec<(&str, usize, Sha256)> = all.collect();
         let changed = all.into_par_iter().filter(|(name, size, digest)| !holds(&directory.join(name), *size, *digest));
         changed.map(|(name, size, _)| (name, size)).collect()
     }
@@ -265,7 +274,7 @@ impl<'a> Tree<'a> {
 
     /// Names in a directory that are not part of this tree.
     fn extra(&self, directory: &Path) -> Result<Vec<String>, PathError> {
-        let files: HashSet<&str> = self.files().into_iter().map(|(name, _)| name).collect();
+        let files: HashSet<&str> = self.sizes().map(|(name, _)| name).collect();
         let folders: HashSet<&str> = files.iter().flat_map(|name| folders(name)).collect();
         let mut extra = Vec::new();
         list(directory, "", &mut |name| {
@@ -460,6 +469,9 @@ impl From<TreeError> for Failure {
 /// How many bytes of rendered files are kept in memory. The files beyond are rendered again when they are written.
 const KEPT: usize = 32 << 20;
 
+/// How many parts a thread renders before another one may take over: the last thread should not work alone for long.
+const RENDERED_IN_A_ROW: usize = 64;
+
 /// How many files of a text are one part.
 const WITHIN: usize = 1024;
 
@@ -557,7 +569,7 @@ impl<'a> FileSet<'a> {
             let contents = if is_kept { contents() } else { Contents::Again(render) };
             Ok(Arc::new(Self { files, contents, output: None }))
         };
-        renders.into_par_iter().map(part).collect()
+        renders.into_par_iter().with_max_len(RENDERED_IN_A_ROW).map(part).collect()
     }
 
     /// Whether the files were put into this output when they were rendered.
