@@ -60,21 +60,27 @@ pub fn unpack<R: Read + Seek>(
     into: &Path,
     is_cancelled: &AtomicBool,
 ) -> Result<ArchiveListing, Error> {
-    run(file, cmd, limits, Unpack { is_cancelled: Some(is_cancelled), ..Unpack::into(into)? })
+    run(file, cmd, limits, Unpack::into(into, is_cancelled)?)
 }
 
 /// Unpacks the archive of an npm package into an existing, empty directory that no other process writes to, as npm does:
 /// without the folder around its files, without links, with `.gitignore` as `.npmignore`, and with the last of equal names.
 /// Files get the mode of the archive, and can be read and written by all whom the umask allows it.
-/// After an error, the caller must delete the directory.
+/// After an error, the caller must delete the directory. `is_cancelled` is that of [`unpack()`].
 ///
 /// # Errors
 /// Returns [`Error`]. Nothing was written outside the directory, which may contain a part of the archive.
-pub fn unpack_package<R: Read + Seek>(mut file: R, limits: &Limits, into: &Path) -> Result<ArchiveListing, Error> {
+pub fn unpack_package<R: Read + Seek>(
+    mut file: R,
+    limits: &Limits,
+    into: &Path,
+    is_cancelled: &AtomicBool,
+) -> Result<ArchiveListing, Error> {
     let format = BinaryFormat::detect(&head(&mut file).map_err(Error::Read)?).map_err(Error::NotAnArchive)?;
     let BinaryFormat::Tar(compression) = format else { return Err(Error::NotAnArchive(Lookalike::Unknown)) };
     let meter = Meter::new(limits);
-    let mut walk = Walk::package(&meter, Unpack::package_into(into)?);
+    let sink = Unpack { replaces: true, ..Unpack::into(into, is_cancelled)? };
+    let mut walk = Walk::package(&meter, sink);
     from_tar::walk(Consumed { inner: file, meter: Rc::clone(&meter) }, compression, &meter, &mut walk)?;
     walk.finish(format)
 }
@@ -158,25 +164,20 @@ fn by_tail<R: Read + Seek>(file: &mut R) -> Lookalike {
 /// existing files are never opened.
 pub(super) struct Unpack<'a> {
     root: PathBuf,
-    is_cancelled: Option<&'a AtomicBool>,
-    /// Whether a second file of a name takes the place of the first.
+    is_cancelled: &'a AtomicBool,
+    /// Whether a second file of a name takes the place of the first, as in a package of npm.
     replaces: bool,
     file: Option<(PathBuf, File)>,
 }
 
-impl Unpack<'_> {
+impl<'a> Unpack<'a> {
     /// Starts to write to a directory, which must exist and be empty.
-    pub(super) fn into(root: &Path) -> Result<Self, Error> {
+    pub(super) fn into(root: &Path, is_cancelled: &'a AtomicBool) -> Result<Self, Error> {
         let mut items = fs::read_dir(root).map_err(PathError::at(root))?;
         if items.next().is_some() {
             return Err(PathError::at(root)(io::Error::other("is not empty")).into());
         }
-        Ok(Self { root: root.to_owned(), is_cancelled: None, replaces: false, file: None })
-    }
-
-    /// Like [`Unpack::into`], for an npm package, in which the last file of a name counts.
-    pub(super) fn package_into(root: &Path) -> Result<Self, Error> {
-        Ok(Self { replaces: true, ..Self::into(root)? })
+        Ok(Self { root: root.to_owned(), is_cancelled, replaces: false, file: None })
     }
 
     /// The permissions of a file, from which the umask is taken: of those that an archive states, only whether it can be
@@ -192,7 +193,7 @@ impl Unpack<'_> {
 
     /// Refuses to write after a cancellation.
     fn go_on(&self) -> Result<(), Error> {
-        if self.is_cancelled.is_some_and(|is_cancelled| is_cancelled.load(Ordering::Relaxed)) {
+        if self.is_cancelled.load(Ordering::Relaxed) {
             return Err(PathError::at(&self.root)(io::ErrorKind::Interrupted.into()).into());
         }
         Ok(())

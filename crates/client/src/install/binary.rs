@@ -9,8 +9,9 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::cache::set_mode;
-use super::cancel::cancellable;
-use super::{DigestSource, Error, InstallJob, Installer, NotForPlatform, Placed, Progress, Proof, Remarks};
+use super::{
+    DigestSource, Error, InstallJob, Installer, NotForPlatform, Placed, Progress, Proof, Remarks, cancellable,
+};
 use crate::provenance::Artifact;
 use acp_registry_archive::{self as archive, ArchiveListing, unpack};
 use acp_registry_host::fs::{PathError, open_file};

@@ -1,12 +1,14 @@
 use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use acp_registry_host::fs::PathError;
 use tokio::task::spawn_blocking;
 
 /// Runs work that writes files, in a thread for such work. The work is told when this future is dropped, and should end
-/// then: the drop waits for it, since whoever drops the future removes the files.
-pub(super) async fn cancellable<T: Send + 'static>(
+/// then: the drop waits for it, since whoever drops the future removes the files, or puts others in their place.
+pub(crate) async fn cancellable<T: Send + 'static>(
     work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
 ) -> io::Result<T> {
     let job = Cancel(Arc::default());
@@ -17,6 +19,14 @@ pub(super) async fn cancellable<T: Send + 'static>(
     })
     .await
     .map_err(io::Error::other)
+}
+
+/// Refuses to go on with work on a path after a cancellation.
+pub(crate) fn refuse_cancelled(is_cancelled: &AtomicBool, path: &Path) -> Result<(), PathError> {
+    if is_cancelled.load(Ordering::Relaxed) {
+        return Err(PathError::at(path)(io::ErrorKind::Interrupted.into()));
+    }
+    Ok(())
 }
 
 #[derive(Default)]

@@ -22,7 +22,7 @@ use super::tool::{Tool, write};
 use super::tree::{self, Scripts};
 use super::{
     DigestSource, Error, Expected, InstallJob, Installer, Interpreter, Placed, Progress, Proof, Remarks, ScriptsNotRun,
-    Source, TooOld, ToolFailure, failure, scripts,
+    Source, TooOld, ToolFailure, cancellable, failure, scripts,
 };
 use crate::provenance::{Artifact, Inquiry, Provenance};
 use acp_registry_plan::closure;
@@ -177,7 +177,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     };
     if let Some(scripts) = to_keep.filter(|_| may_keep) {
         let failed = |error| PathError::at(directory)(std::io::Error::other(error));
-        spawn_blocking(move || scripts.keep()).await.map_err(failed)??;
+        cancellable(move |is_cancelled| scripts.keep(is_cancelled)).await.map_err(failed)??;
     }
     let remarks = Remarks { scripts_not_run, is_read_by_shell: shell.is_some(), ..Remarks::default() };
     let interpreter = match (flags, shell) {

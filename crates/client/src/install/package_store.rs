@@ -14,6 +14,7 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use acp_registry_archive::{self as archive, Limits, UnsafeReason, unpack_package};
@@ -25,11 +26,10 @@ use acp_registry_plan::json;
 use rayon::prelude::*;
 use ring::digest::{Context, SHA512};
 use serde::{Deserialize, Serialize};
-use tokio::task::spawn_blocking;
 use url::Url;
 
-use super::Error;
 use super::cache::{FileState, set_mode};
+use super::{Error, cancellable, refuse_cancelled};
 
 /// The largest list of a package's files that is read, in bytes.
 const FILES_LIMIT: u64 = 64 << 20;
@@ -195,18 +195,22 @@ impl PackageStore<'_> {
             return Err(Stop::Doubtful(Error::OtherBytes(acp_registry_http::shown(url))));
         }
         let limits = *limits;
-        // The work goes on when this future is dropped, and keeps the lock.
-        let work = move || {
+        let work = move |is_cancelled: &AtomicBool| {
             let _lock = lock;
             // A part of a package has no use, and may be what fills the disk.
-            unpack(file, &limits, &place).inspect_err(|_| drop(remove(&place.with_extension("new"))))
+            unpack(file, &limits, &place, is_cancelled).inspect_err(|_| drop(remove(&place.with_extension("new"))))
         };
-        let unpacked = spawn_blocking(work).await;
-        unpacked.unwrap_or_else(|error| Err(archive::Error::Read(io::Error::other(error)).into()))
+        cancellable(work).await.unwrap_or_else(|error| Err(archive::Error::Read(error).into()))
     }
 
     /// Keeps what install scripts have changed in a tree, by a digest of all that they depend on, unless another process does.
-    pub(super) fn keep(&self, digest: &Digest, tree: &Path, changes: TreeChanges) -> Result<(), Stop> {
+    pub(super) fn keep(
+        &self,
+        digest: &Digest,
+        tree: &Path,
+        changes: TreeChanges,
+        is_cancelled: &AtomicBool,
+    ) -> Result<(), Stop> {
         let place = self.place(digest);
         let lock = place.with_extension("lock");
         if let Some(folder) = lock.parent() {
@@ -222,6 +226,7 @@ impl PackageStore<'_> {
         let kept = Vec::with_capacity(files.len());
         let mut list = FileList { schema: 1, files: kept, removed, directories, directory };
         for path in files {
+            refuse_cancelled(is_cancelled, tree)?;
             let (from, to) = (tree.join(&path), new.join(FILES).join(&path));
             let folder = to.parent().unwrap_or(&to);
             fs::create_dir_all(folder).map_err(PathError::at(folder))?;
@@ -235,12 +240,12 @@ impl PackageStore<'_> {
 }
 
 /// Unpacks a package beside its place, where nothing else writes, and then moves it there.
-fn unpack(file: File, limits: &Limits, place: &Path) -> Result<StoredPackage, Stop> {
+fn unpack(file: File, limits: &Limits, place: &Path, is_cancelled: &AtomicBool) -> Result<StoredPackage, Stop> {
     let new = place.with_extension("new");
     remove(&new)?;
     let files = new.join(FILES);
     fs::create_dir_all(&files).map_err(PathError::at(&files))?;
-    let listing = unpack_package(file, limits, &files)?;
+    let listing = unpack_package(file, limits, &files, is_cancelled)?;
     let mut list = FileList { schema: 1, ..FileList::default() };
     for entry in listing.entries.into_iter().filter(|entry| entry.kind == archive::EntryKind::File) {
         let path = files.join(&entry.path);
@@ -303,20 +308,31 @@ impl StoredPackage {
     }
 
     /// Puts its files into a new directory. Returns whether all of them are as they were unpacked.
-    pub(super) fn share(&self, into: &Path, sharing: &FileSharing) -> Result<bool, PathError> {
-        self.put(into, sharing, false)
+    pub(super) fn share(
+        &self,
+        into: &Path,
+        sharing: &FileSharing,
+        is_cancelled: &AtomicBool,
+    ) -> Result<bool, PathError> {
+        self.put(into, sharing, false, is_cancelled)
     }
 
     /// Changes a tree as install scripts have. Returns whether all files are as they were kept.
-    pub(super) fn apply(&self, tree: &Path, sharing: &FileSharing) -> Result<bool, PathError> {
+    pub(super) fn apply(
+        &self,
+        tree: &Path,
+        sharing: &FileSharing,
+        is_cancelled: &AtomicBool,
+    ) -> Result<bool, PathError> {
         for path in &self.list.removed {
             let path = tree.join(path);
             fs::remove_file(&path).map_err(PathError::at(&path))?;
         }
-        if !self.put(tree, sharing, true)? {
+        if !self.put(tree, sharing, true, is_cancelled)? {
             return Ok(false);
         }
         for (path, _) in &self.list.directories {
+            refuse_cancelled(is_cancelled, tree)?;
             let place = tree.join(path);
             fs::create_dir_all(&place).map_err(PathError::at(&place))?;
         }
@@ -328,10 +344,17 @@ impl StoredPackage {
         Ok(true)
     }
 
-    fn put(&self, into: &Path, sharing: &FileSharing, replaces: bool) -> Result<bool, PathError> {
+    fn put(
+        &self,
+        into: &Path,
+        sharing: &FileSharing,
+        replaces: bool,
+        is_cancelled: &AtomicBool,
+    ) -> Result<bool, PathError> {
         let folders: BTreeSet<&str> =
             self.list.files.iter().filter_map(|file| Some(file.0.rsplit_once('/')?.0)).chain([""]).collect();
         for folder in folders {
+            refuse_cancelled(is_cancelled, into)?;
             let place = into.join(folder);
             fs::create_dir_all(&place).map_err(PathError::at(&place))?;
         }
@@ -340,6 +363,7 @@ impl StoredPackage {
         let to = Folder::open(into).map_err(PathError::at(into))?;
         // A bundle is one package of many files.
         let put = |file: &StoredFile| {
+            refuse_cancelled(is_cancelled, into)?;
             if !file.is_unchanged(&from) {
                 return Ok(false);
             }

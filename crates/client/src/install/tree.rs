@@ -4,11 +4,11 @@
 //! cannot: see [`Stop::ByNpm`].
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::{fs, io};
 
 use acp_registry_archive::{Excess, Limits, Machine, Program};
 use acp_registry_host::fs::{FileSharing, PathError, open_file};
@@ -27,10 +27,9 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::cache::{FileState, mode};
-use super::cancel::cancellable;
 use super::package_store::{self, Digest, PackageStore, Stop, StoredPackage, TreeChanges};
 use super::scripts::{self, Approval};
-use super::{Error, InstallJob, Installer, Progress};
+use super::{Error, InstallJob, Installer, Progress, cancellable, refuse_cancelled};
 
 /// How many packages are fetched at once.
 const AT_ONCE: usize = 32;
@@ -270,7 +269,7 @@ pub(super) async fn install(
             match kept.take() {
                 _ if ignores => return Ok(Scripts::Ignored),
                 _ if !has_scripts => return Ok(Scripts::None),
-                Some(kept) if kept.apply(&modules, &tree.sharing)? => return Ok(Scripts::Done),
+                Some(kept) if kept.apply(&modules, &tree.sharing, &AtomicBool::default())? => return Ok(Scripts::Done),
                 None => {
                     let before = states(&modules)?;
                     let store = cache.packages.clone();
@@ -297,9 +296,9 @@ impl ScriptsToRun {
     ///
     /// # Errors
     /// That the tree is gone.
-    pub(super) fn keep(mut self) -> Result<(), Error> {
-        match self.store_changes() {
-            Ok(Some(kept)) => self.share(&kept),
+    pub(super) fn keep(mut self, is_cancelled: &AtomicBool) -> Result<(), Error> {
+        match self.store_changes(is_cancelled) {
+            Ok(Some(kept)) => self.share(&kept, is_cancelled),
             Ok(None) => Ok(()),
             Err(problem) => {
                 tracing::debug!("what install scripts have made is not kept: {problem}");
@@ -309,7 +308,7 @@ impl ScriptsToRun {
     }
 
     /// Keeps what the scripts have changed; `None` where that is more than files and directories.
-    fn store_changes(&self) -> Result<Option<StoredPackage>, Stop> {
+    fn store_changes(&self, is_cancelled: &AtomicBool) -> Result<Option<StoredPackage>, Stop> {
         let directory = &self.tree.directory;
         let modules = directory.join("node_modules");
         let Some(mut changes) = compare(&self.before, &states(&modules)?) else { return Ok(None) };
@@ -317,19 +316,20 @@ impl ScriptsToRun {
             changes.directory = Some(directory.clone());
         }
         let store = PackageStore { directory: &self.store };
-        store.keep(&self.digest, &modules, changes)?;
+        store.keep(&self.digest, &modules, changes, is_cancelled)?;
         Ok(store.find_made(&self.digest, directory))
     }
 
     /// Puts the files of the store in place of their copies, if that takes less space.
-    fn share(&mut self, kept: &StoredPackage) -> Result<(), Error> {
+    fn share(&mut self, kept: &StoredPackage, is_cancelled: &AtomicBool) -> Result<(), Error> {
         let [modules, copies] = ["node_modules", "copies"].map(|name| self.tree.directory.join(name));
         // Files of another file system would be copied again.
         if device(&modules) != device(&self.store) || fs::rename(&modules, &copies).is_err() {
             return Ok(());
         }
         self.tree.sharing = FileSharing::new(false);
-        let is_made = matches!(self.tree.share_copies(&copies, kept), Ok(true));
+        let is_made = matches!(self.tree.share_copies(&copies, kept, is_cancelled), Ok(true));
+        refuse_cancelled(is_cancelled, &modules)?;
         if is_made {
             package_store::remove(&copies)?;
         } else {
@@ -507,12 +507,7 @@ impl Tree {
         }
         let mut changed = BTreeSet::new();
         for level in levels.into_values() {
-            let placed = level.into_par_iter().filter_map(|package| {
-                if is_cancelled.load(Ordering::Relaxed) {
-                    return Some(Err(PathError::at(&self.directory)(io::ErrorKind::Interrupted.into())));
-                }
-                self.place(package).transpose()
-            });
+            let placed = level.into_par_iter().filter_map(|package| self.place(package, is_cancelled).transpose());
             changed.extend(placed.collect::<Result<Vec<Digest>, PathError>>()?);
         }
         if !changed.is_empty() {
@@ -550,18 +545,18 @@ impl Tree {
     }
 
     /// Makes the tree whose install scripts have run anew, beside its copies. Returns whether all stored files are as they were.
-    fn share_copies(&self, copies: &Path, kept: &StoredPackage) -> Result<bool, Stop> {
-        if !self.make(&AtomicBool::new(false))?.is_empty() {
+    fn share_copies(&self, copies: &Path, kept: &StoredPackage, is_cancelled: &AtomicBool) -> Result<bool, Stop> {
+        if !self.make(is_cancelled)?.is_empty() {
             return Ok(false);
         }
         let modules = self.directory.join("node_modules");
         let [from, to] = [copies, modules.as_path()].map(|folder| folder.join(NOTES));
         fs::copy(&from, &to).map_err(PathError::at(&to))?;
-        Ok(kept.apply(&modules, &self.sharing)?)
+        Ok(kept.apply(&modules, &self.sharing, is_cancelled)?)
     }
 
     /// Puts a package in place. Returns its digest if its stored files have changed.
-    fn place(&self, package: &TreePackage) -> Result<Option<Digest>, PathError> {
+    fn place(&self, package: &TreePackage, is_cancelled: &AtomicBool) -> Result<Option<Digest>, PathError> {
         let Some(digest) = package.digest else { return Ok(None) };
         let Some(stored) = self.stored.get(&digest) else { return Ok(Some(digest)) };
         let place = self.directory.join(&package.path);
@@ -569,7 +564,7 @@ impl Tree {
         if place.symlink_metadata().is_ok() {
             fs::remove_dir_all(&place).map_err(PathError::at(&place))?;
         }
-        Ok(if stored.share(&place, &self.sharing)? { None } else { Some(digest) })
+        Ok(if stored.share(&place, &self.sharing, is_cancelled)? { None } else { Some(digest) })
     }
 
     /// Makes the links by which the commands of packages are found, as npm does: the first one of a name counts, and a file

@@ -11,7 +11,9 @@ use tokio::task::spawn_blocking;
 
 use super::directory::{ASIDE, Current, FILES, IN_USE, NEW, Waiting};
 use super::{Damage, Error, PinChange, Receipt, Store, Version, VersionChange, integrity, leftovers};
-use crate::install::{self, DigestSource, Installer, Kind, Placed, Progress, Proof, Source, is_same_package};
+use crate::install::{
+    self, DigestSource, Installer, Kind, Placed, Progress, Proof, Source, cancellable, is_same_package,
+};
 use crate::provenance::Provenance;
 use crate::resolve::{OfferOrigin, Plan};
 
@@ -61,7 +63,7 @@ impl Store {
     /// Installs what a plan names, unless it is there already, and makes it the version that is started, if the order
     /// says so.
     ///
-    /// Waits for other processes that change the same agent. When the future is dropped, nothing has changed.
+    /// Waits for other processes that change the same agent. When the future is dropped, nothing has changed, or it is done.
     ///
     /// # Errors
     /// [`Error`]; nothing has changed then.
@@ -88,7 +90,7 @@ impl Store {
         let place = agent.join(plan.folder());
         let there = if order.again { None } else { undamaged(&place).await };
         let was_there = there.is_some();
-        let mut is_repaired = false;
+        let (mut is_repaired, mut leftover) = (false, None);
         let version = if let Some(mut version) = there {
             is_repaired = version.follow_interpreter(&order.installer.environment);
             if version.receipt.follow(plan) || is_repaired {
@@ -97,11 +99,14 @@ impl Store {
             version
         } else {
             leftovers::clear(agent)?;
-            self.install_new(order, agent, &place).await?
+            let (version, work) = self.install_new(order, agent, &place).await?;
+            leftover = Some(work);
+            version
         };
         let before = Current::read(agent).ok().flatten();
         let is_there = |before: &Current| matches!(Version::read(&agent.join(&before.folder)), Ok(Some(_)));
         if order.make_current == MakeCurrent::IfNone && before.as_ref().is_some_and(is_there) {
+            clean(leftover).await;
             return Ok(InstallOutcome { version, was_there, is_repaired, replaces: None });
         }
         let is_pinned = match order.pin {
@@ -113,12 +118,20 @@ impl Store {
         if before.as_ref() != Some(&current) {
             current.write(agent)?;
         }
+        clean(leftover).await;
         let earlier = before.map(|before| before.folder).filter(|folder| *folder != current.folder);
         let replaces = earlier.and_then(|folder| Some(Version::read(&agent.join(folder)).ok()??.receipt.version));
         Ok(InstallOutcome { version, was_there, is_repaired, replaces })
     }
 
-    async fn install_new(&self, order: &InstallOrder<'_>, agent: &Path, place: &Path) -> Result<Version, Error> {
+    /// Installs a version. Also returns the directory of the work, which has no use any more. From the moment that the version
+    /// has its receipt, nothing waits until it is the current one.
+    async fn install_new(
+        &self,
+        order: &InstallOrder<'_>,
+        agent: &Path,
+        place: &Path,
+    ) -> Result<(Version, Scratch), Error> {
         let plan = order.plan;
         let new = tempfile::Builder::new().prefix(NEW).tempdir_in(agent).map_err(PathError::at(agent))?;
         // Packages have tens of thousands of files, some of which cannot be removed at first.
@@ -174,9 +187,7 @@ impl Store {
         spawn_blocking(move || sync_below(&synced)).await.map_err(io::Error::other).map_err(PathError::at(place))??;
         prepared.put()?;
         exchange.finish();
-        // What is left of the work; the next run would remove it as well.
-        let _ = spawn_blocking(move || new.remove()).await;
-        Ok(version)
+        Ok((version, new))
     }
 
     /// Whether the version of an agent that is started is not in its place: another process is installing it again, or was
@@ -362,15 +373,22 @@ fn has_other_bytes(place: &Path) -> bool {
 /// Examines what was installed, and writes everything but the receipt.
 async fn describe(plan: &Plan, placed: Placed, directory: PathBuf) -> Result<Receipt, Error> {
     let plan = plan.clone();
-    let work = spawn_blocking(move || {
+    let work = cancellable(move |is_cancelled| {
         // Install scripts have run beside it.
         write_new(&directory.join(IN_USE), b"")?;
-        let size = integrity::record(&directory, &placed.program, plan.kind())?;
+        let size = integrity::record(&directory, &placed.program, plan.kind(), is_cancelled)?;
         let program = placed.program.clone();
         Receipt::new(&plan, placed, &directory, size).map_err(PathError::at(&program))
     });
-    let unfinished = |error| PathError { path: PathBuf::new(), error: io::Error::other(error) };
+    let unfinished = |error| PathError { path: PathBuf::new(), error };
     Ok(work.await.map_err(unfinished)??)
+}
+
+/// Removes what is left of the work. The next run would remove it as well.
+async fn clean(leftover: Option<Scratch>) {
+    if let Some(leftover) = leftover {
+        let _ = spawn_blocking(move || leftover.remove()).await;
+    }
 }
 
 fn make(directory: PathBuf) -> Result<PathBuf, Error> {

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::{fs, io};
 
 use acp_registry_host::fs::{PathError, files_below, open_file, read_bounded, write_new};
@@ -17,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::directory::{DIGESTS, FILES};
 use super::receipt::file_name;
 use super::{Error, Version};
-use crate::install::Kind;
+use crate::install::{Kind, refuse_cancelled};
 
 /// The largest list that is read, in bytes. It names at most a million files.
 const DIGESTS_LIMIT: u64 = 128 << 20;
@@ -58,7 +59,12 @@ struct Digests {
 }
 
 /// Writes the digests and sizes of a version that was just installed. Returns how many bytes all files have.
-pub(super) fn record(directory: &Path, program: &Path, kind: Kind) -> Result<u64, PathError> {
+pub(super) fn record(
+    directory: &Path,
+    program: &Path,
+    kind: Kind,
+    is_cancelled: &AtomicBool,
+) -> Result<u64, PathError> {
     let found = files_below(&directory.join(FILES))?;
     let size = found.iter().map(|(_, bytes)| bytes).sum();
     let (files, mut sizes): (Vec<PathBuf>, BTreeMap<String, u64>) = if kind == Kind::Binary {
@@ -74,6 +80,9 @@ pub(super) fn record(directory: &Path, program: &Path, kind: Kind) -> Result<u64
     let digests: BTreeMap<String, String> = files
         .into_par_iter()
         .filter_map(|path| {
+            if let Err(cancelled) = refuse_cancelled(is_cancelled, &path) {
+                return Some(Err(cancelled));
+            }
             let name = file_name(&path, directory).or_else(|| file_name(&path, &real))?;
             Some(digest(&path).map(|digest| (name, digest)).map_err(PathError::at(&path)))
         })
