@@ -118,6 +118,27 @@ struct IndexMembers<'a> {
     command: Option<IgnoredAny>,
 }
 
+/// The entries of an index, with notes on those that cannot be used.
+fn read_entries(text: &str) -> Result<(Vec<EntrySpan>, Vec<String>), FormError> {
+    let texts = entries(text)?;
+    let read: Vec<Result<Entry, String>> = texts.par_iter().map(|text| Entry::parse(text)).collect();
+    let (mut found, mut notes, mut ids) = (Vec::with_capacity(read.len()), Notes::default(), HashSet::new());
+    for (at, (entry, part)) in read.into_iter().zip(texts).enumerate() {
+        match entry {
+            Err(problem) => notes.add(at, &problem),
+            Ok(entry) if ids.contains(&entry.id) => {
+                notes.add(at, &format!("is passed over: there is another {} before it", quote(&entry.id)));
+            }
+            Ok(entry) => {
+                ids.insert(entry.id.clone());
+                let start = part.as_ptr().addr() - text.as_ptr().addr();
+                found.push(EntrySpan { entry, place: start..start + part.len() });
+            }
+        }
+    }
+    Ok((found, notes.into_sentences()))
+}
+
 /// The texts of an index's entries, in their order; each is JSON.
 ///
 /// # Errors
@@ -224,8 +245,10 @@ impl Index {
     /// # Errors
     /// [`FormError`] when it is not JSON, or has no array `agents`.
     pub fn parse(text: String) -> Result<Self, FormError> {
-        let sha256 = Sha256::of(&text).to_string();
-        Self::with_digest(text, sha256)
+        // The digest takes as long as finding the entries.
+        let (sha256, read) = rayon::join(|| Sha256::of(&text).to_string(), || read_entries(&text));
+        let (entries, notes) = read?;
+        Ok(Self { text, entries, others: Vec::new(), notes, sha256, origin: IndexSource::default() })
     }
 
     /// Reads an index whose digest is known.
@@ -233,24 +256,8 @@ impl Index {
     /// # Errors
     /// [`FormError`] when it is not JSON, or has no array `agents`.
     pub fn with_digest(text: String, sha256: String) -> Result<Self, FormError> {
-        let texts = entries(&text)?;
-        let read: Vec<Result<Entry, String>> = texts.par_iter().map(|text| Entry::parse(text)).collect();
-        let (mut found, mut notes, mut ids) = (Vec::with_capacity(read.len()), Notes::default(), HashSet::new());
-        for (at, (entry, part)) in read.into_iter().zip(texts).enumerate() {
-            match entry {
-                Err(problem) => notes.add(at, &problem),
-                Ok(entry) if ids.contains(&entry.id) => {
-                    notes.add(at, &format!("is passed over: there is another {} before it", quote(&entry.id)));
-                }
-                Ok(entry) => {
-                    ids.insert(entry.id.clone());
-                    let start = part.as_ptr().addr() - text.as_ptr().addr();
-                    found.push(EntrySpan { entry, place: start..start + part.len() });
-                }
-            }
-        }
-        let notes = notes.into_sentences();
-        Ok(Self { text, entries: found, others: Vec::new(), notes, sha256, origin: IndexSource::default() })
+        let (entries, notes) = read_entries(&text)?;
+        Ok(Self { text, entries, others: Vec::new(), notes, sha256, origin: IndexSource::default() })
     }
 
     /// Removes agents that another proof shows to be withdrawn.
