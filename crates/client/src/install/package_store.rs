@@ -222,21 +222,28 @@ impl PackageStore<'_> {
         let _lock = RemovedLock(Some(lock));
         let new = place.with_extension("new");
         remove(&new)?;
-        let TreeChanges { files, removed, directories, directory } = changes;
-        let kept = Vec::with_capacity(files.len());
-        let mut list = FileList { schema: 1, files: kept, removed, directories, directory };
-        for path in files {
-            refuse_cancelled(is_cancelled, tree)?;
-            let (from, to) = (tree.join(&path), new.join(FILES).join(&path));
-            let folder = to.parent().unwrap_or(&to);
-            fs::create_dir_all(folder).map_err(PathError::at(folder))?;
-            fs::copy(&from, &to).map_err(PathError::at(&from))?;
-            let metadata = to.symlink_metadata().map_err(PathError::at(&to))?;
-            list.files.push(StoredFile(path, FileState::from(&metadata)));
-        }
-        fs::create_dir_all(new.join(FILES)).map_err(PathError::at(&new))?;
-        finish(&list, &new, &place)
+        let copied = copy_changes(tree, changes, &new, is_cancelled);
+        // A part has no use.
+        copied.and_then(|list| finish(&list, &new, &place)).inspect_err(|_| drop(remove(&new)))
     }
+}
+
+/// Copies what has changed in a tree to a new directory. Returns its list.
+fn copy_changes(tree: &Path, changes: TreeChanges, new: &Path, is_cancelled: &AtomicBool) -> Result<FileList, Stop> {
+    let TreeChanges { files, removed, directories, directory } = changes;
+    let kept = Vec::with_capacity(files.len());
+    let mut list = FileList { schema: 1, files: kept, removed, directories, directory };
+    for path in files {
+        refuse_cancelled(is_cancelled, tree)?;
+        let (from, to) = (tree.join(&path), new.join(FILES).join(&path));
+        let folder = to.parent().unwrap_or(&to);
+        fs::create_dir_all(folder).map_err(PathError::at(folder))?;
+        fs::copy(&from, &to).map_err(PathError::at(&from))?;
+        let metadata = to.symlink_metadata().map_err(PathError::at(&to))?;
+        list.files.push(StoredFile(path, FileState::from(&metadata)));
+    }
+    fs::create_dir_all(new.join(FILES)).map_err(PathError::at(new))?;
+    Ok(list)
 }
 
 /// Unpacks a package beside its place, where nothing else writes, and then moves it there.

@@ -650,3 +650,40 @@ fn make_executable(path: &Path) -> Result<(), PathError> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut new, 0o777);
     new.open(path).and_then(|mut file| file.write_all(&bytes)).map_err(at())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tree in which scripts have made a file, in a directory with the store of packages.
+    fn after_scripts(root: &Path) -> ScriptsToRun {
+        let (directory, store) = (root.join("files"), root.join("store"));
+        let package = directory.join("node_modules/a");
+        fs::create_dir_all(&package).unwrap();
+        fs::write(package.join("index.js"), "").unwrap();
+        let before = states(&directory.join("node_modules")).unwrap();
+        fs::write(package.join("made.js"), "").unwrap();
+        let sharing = FileSharing::new(true);
+        let limits = Limits::default();
+        let tree = Tree { directory, packages: Vec::new(), stored: HashMap::new(), sharing, limits };
+        ScriptsToRun { store, tree, digest: [7; 64], before }
+    }
+
+    #[test]
+    fn what_scripts_have_made_is_kept_unless_the_work_is_cancelled() {
+        for is_cancelled in [false, true] {
+            let root = tempfile::tempdir().unwrap();
+            let scripts = after_scripts(root.path());
+            let modules = scripts.tree.directory.join("node_modules");
+            let before = states(&modules).unwrap();
+            let (store, digest) = (scripts.store.clone(), scripts.digest);
+            scripts.keep(&AtomicBool::new(is_cancelled)).unwrap();
+            let store = PackageStore { directory: &store };
+            assert_eq!(store.find_made(&digest, root.path()).is_some(), !is_cancelled);
+            // A part would stay until garbage collection.
+            let left = fs::read_dir(store.directory.join("07")).unwrap().count();
+            assert_eq!(left, usize::from(!is_cancelled));
+            assert!(states(&modules).unwrap() == before);
+        }
+    }
+}
