@@ -1,3 +1,5 @@
+//! Work on files that ends when nobody waits for it any more.
+
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use acp_registry_host::fs::PathError;
 use tokio::task::spawn_blocking;
 
-/// Runs work that writes files, in a thread for such work. The work is told when this future is dropped, and should end
-/// then: the drop waits for it, since whoever drops the future removes the files, or puts others in their place.
+/// Runs work that writes files, in a thread for such work. When this future is dropped, the work is told to end, and the
+/// drop waits until it has: afterwards, the caller removes the files or puts others in their place.
 pub(crate) async fn cancellable<T: Send + 'static>(
     work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
 ) -> io::Result<T> {
