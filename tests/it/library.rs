@@ -1,6 +1,11 @@
 //! The library as other programs use it: runs the example.
 
+use std::future::poll_fn;
 use std::process::Command;
+use std::task::Poll;
+
+use acp_registry_client::session::{AgentSpec, InstallRequest, Session, SessionOptions};
+use acp_registry_http::AllowedHosts;
 
 use crate::agent::{example, fake_agent};
 use crate::archives::sha256;
@@ -74,4 +79,55 @@ fn the_example_fails_with_the_errors_of_the_library() {
         assert!(run.stderr.contains(problem), "{problem}: {}", run.stderr);
         assert!(!people.env.path("agents-of-the-example/agents/fake").exists());
     }
+}
+
+/// Dropping the future at each point where it waits is what a signal does.
+#[test]
+fn an_installation_that_is_dropped_has_changed_nothing_or_is_done() {
+    let people = People::new();
+    let bytes = packed("#!/bin/sh\n");
+    people.serve("/fake.tar.gz", bytes.clone());
+    let target = json!({ "archive": people.server.url("/fake.tar.gz"), "sha256": sha256(&bytes), "cmd": CMD });
+    people.publish(&[entry("fake", "1.0.0", &json!({ "binary": { host(): target } }))]);
+    let environment = [("HOME".into(), people.env.path("home").into())];
+    let mut interruptions = 0;
+    loop {
+        let root = people.env.path(&format!("root-{interruptions}"));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let done = runtime.block_on(async {
+            let mut options = SessionOptions::new(&root, environment.clone());
+            options.index = people.server.url("/registry.json").parse().unwrap();
+            options.allowed_hosts = AllowedHosts::parse(std::slice::from_ref(&people.server.host)).unwrap();
+            let session = Session::open(options).unwrap();
+            let named: AgentSpec = "fake".parse().unwrap();
+            let loaded = session.load_index(&[&named.id]).await.unwrap();
+            let request = InstallRequest::new(session.plan(&named, None, &loaded.index).await.unwrap());
+            let mut work = Box::pin(session.install(&request, &|_| ()));
+            let mut waits = 0;
+            poll_fn(|context| match work.as_mut().poll(context) {
+                Poll::Ready(done) => Poll::Ready(Some(done)),
+                Poll::Pending if waits == interruptions => Poll::Ready(None),
+                Poll::Pending => {
+                    waits += 1;
+                    Poll::Pending
+                }
+            })
+            .await
+        });
+        // Ends when its threads have.
+        drop(runtime);
+        let agent = root.join("agents/fake");
+        let found = std::fs::read_dir(&agent).into_iter().flatten().map(|item| item.unwrap().file_name());
+        let mut names: Vec<String> = found.map(|name| name.into_string().unwrap()).collect();
+        names.sort();
+        let is_whole = names.len() == 2 && names[0].starts_with("1.0.0-") && names[1] == "current";
+        if let Some(done) = done {
+            done.unwrap();
+            assert!(is_whole, "{names:?}");
+            break;
+        }
+        assert!(!agent.exists() || is_whole, "after {interruptions} waits: {names:?}");
+        interruptions += 1;
+    }
+    assert!(interruptions > 0);
 }

@@ -4,9 +4,9 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
-use acp_registry_host::fs::PathError;
+use acp_registry_host::fs::{PathError, refuse_cancelled};
 
 use super::cmd::cmd_path;
 use super::format::read_head;
@@ -191,17 +191,8 @@ impl<'a> Unpack<'a> {
         }
     }
 
-    /// Refuses to write after a cancellation.
-    fn go_on(&self) -> Result<(), Error> {
-        if self.is_cancelled.load(Ordering::Relaxed) {
-            return Err(PathError::at(&self.root)(io::ErrorKind::Interrupted.into()).into());
-        }
-        Ok(())
-    }
-
     /// Makes a directory with those above it.
     fn make_directory(&self, path: &Path) -> Result<(), Error> {
-        self.go_on()?;
         let mut builder = DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, if self.replaces { 0o777 } else { 0o755 });
@@ -210,7 +201,7 @@ impl<'a> Unpack<'a> {
 
     /// The path of an entry; creates its parent directories.
     fn place(&self, path: &str) -> Result<PathBuf, Error> {
-        self.go_on()?;
+        refuse_cancelled(self.is_cancelled, &self.root)?;
         let path = self.root.join(path);
         if let Some(parent) = path.parent().filter(|parent| !parent.is_dir()) {
             self.make_directory(parent)?;
@@ -222,6 +213,7 @@ impl<'a> Unpack<'a> {
 impl Sink for Unpack<'_> {
     fn directory(&mut self, path: &str) -> Result<(), Error> {
         self.file = None;
+        refuse_cancelled(self.is_cancelled, &self.root)?;
         self.make_directory(&self.root.join(path))
     }
 
@@ -245,7 +237,7 @@ impl Sink for Unpack<'_> {
     }
 
     fn write(&mut self, chunk: &[u8]) -> Result<(), Error> {
-        self.go_on()?;
+        refuse_cancelled(self.is_cancelled, &self.root)?;
         let Some((path, file)) = &mut self.file else { return Ok(()) };
         Ok(file.write_all(chunk).map_err(PathError::at(path))?)
     }

@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use acp_registry_plan::digest::{Hasher, Sha256};
@@ -13,8 +14,6 @@ use rayon::prelude::*;
 
 #[cfg(unix)]
 use crate::directory::OpenDirectory;
-#[cfg(any(test, target_os = "linux"))]
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Number of bytes available to this user on the directory's file system; `None` if unknown.
 pub fn available(directory: &Path) -> Option<u64> {
@@ -125,6 +124,17 @@ pub fn without_path(error: io::Error) -> io::Error {
         Some((cause, _)) => io::Error::new(error.kind(), cause),
         None => error,
     }
+}
+
+/// Refuses to go on with work on a path once another thread has set the flag.
+///
+/// # Errors
+/// [`PathError`] of the kind [`io::ErrorKind::Interrupted`].
+pub fn refuse_cancelled(is_cancelled: &AtomicBool, path: &Path) -> Result<(), PathError> {
+    if is_cancelled.load(Ordering::Relaxed) {
+        return Err(PathError::at(path)(io::ErrorKind::Interrupted.into()));
+    }
+    Ok(())
 }
 
 impl From<PathError> for Failure {

@@ -1,11 +1,9 @@
-//! Work on files that ends when nobody waits for it any more.
+//! Work on files that ends early when the future that waits for it is dropped.
 
 use std::io;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use acp_registry_host::fs::PathError;
 use tokio::task::spawn_blocking;
 
 /// Runs work that writes files, in a thread for such work. When this future is dropped, the work is told to end, and the
@@ -21,14 +19,6 @@ pub(crate) async fn cancellable<T: Send + 'static>(
     })
     .await
     .map_err(io::Error::other)
-}
-
-/// Refuses to go on with work on a path after a cancellation.
-pub(crate) fn refuse_cancelled(is_cancelled: &AtomicBool, path: &Path) -> Result<(), PathError> {
-    if is_cancelled.load(Ordering::Relaxed) {
-        return Err(PathError::at(path)(io::ErrorKind::Interrupted.into()));
-    }
-    Ok(())
 }
 
 #[derive(Default)]

@@ -75,7 +75,7 @@ use acp_registry_sources::github::Github;
 use acp_registry_sources::pypi::normalized;
 pub use binary::github_digest;
 pub use cache::PackageCache;
-pub(crate) use cancel::{cancellable, refuse_cancelled};
+pub(crate) use cancel::cancellable;
 pub use closure::Closure;
 pub(crate) use error::newer;
 pub use error::{Error, HeldBack, TooOld};

@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use acp_registry_archive::{self as archive, Limits, UnsafeReason, unpack_package};
-use acp_registry_host::fs::{FileSharing, Folder, PathError, is_full, read_bounded, write_new};
+use acp_registry_host::fs::{FileSharing, Folder, PathError, is_full, read_bounded, refuse_cancelled, write_new};
 use acp_registry_host::lock::{Acquisition, Lock};
 use acp_registry_host::process::Scratch;
 use acp_registry_http::{Client, FetchError, Problem, Sink};
@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::cache::{FileState, set_mode};
-use super::{Error, cancellable, refuse_cancelled};
+use super::{Error, cancellable};
 
 /// The largest list of a package's files that is read, in bytes.
 const FILES_LIMIT: u64 = 64 << 20;

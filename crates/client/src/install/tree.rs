@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use acp_registry_archive::{Excess, Limits, Machine, Program};
-use acp_registry_host::fs::{FileSharing, PathError, open_file};
+use acp_registry_host::fs::{FileSharing, PathError, open_file, refuse_cancelled};
 use acp_registry_host::host::lacks_glibc;
 use acp_registry_plan::closure::{NodeMachine, NpmLock, NpmLockPackage, sha512};
 use acp_registry_plan::manifest::Platform;
@@ -29,7 +29,7 @@ use url::Url;
 use super::cache::{FileState, mode};
 use super::package_store::{self, Digest, PackageStore, Stop, StoredPackage, TreeChanges};
 use super::scripts::{self, Approval};
-use super::{Error, InstallJob, Installer, Progress, cancellable, refuse_cancelled};
+use super::{Error, InstallJob, Installer, Progress, cancellable};
 
 /// How many packages are fetched at once.
 const AT_ONCE: usize = 32;

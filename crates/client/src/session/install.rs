@@ -96,7 +96,7 @@ pub struct Liveness {
 }
 
 impl Session {
-    /// Installs what was planned, unless it is there already. When the future is dropped, everything is as before.
+    /// Installs what was planned, unless it is there already. When the future is dropped, nothing has changed, or it is done.
     ///
     /// # Errors
     /// [`Error`]; nothing has changed then.

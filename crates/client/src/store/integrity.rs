@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::{fs, io};
 
-use acp_registry_host::fs::{PathError, files_below, open_file, read_bounded, write_new};
+use acp_registry_host::fs::{PathError, files_below, open_file, read_bounded, refuse_cancelled, write_new};
 use acp_registry_plan::json;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::directory::{DIGESTS, FILES};
 use super::receipt::file_name;
 use super::{Error, Version};
-use crate::install::{Kind, refuse_cancelled};
+use crate::install::Kind;
 
 /// The largest list that is read, in bytes. It names at most a million files.
 const DIGESTS_LIMIT: u64 = 128 << 20;
