@@ -85,7 +85,7 @@ fn the_example_fails_with_the_errors_of_the_library() {
 #[test]
 fn an_installation_that_is_dropped_has_changed_nothing_or_is_done() {
     let people = People::new();
-    let bytes = packed("#!/bin/sh\n");
+    let bytes = packed(if cfg!(windows) { "@exit\r\n" } else { "#!/bin/sh\n" });
     people.serve("/fake.tar.gz", bytes.clone());
     let target = json!({ "archive": people.server.url("/fake.tar.gz"), "sha256": sha256(&bytes), "cmd": CMD });
     people.publish(&[entry("fake", "1.0.0", &json!({ "binary": { host(): target } }))]);
