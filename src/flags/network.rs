@@ -49,7 +49,11 @@ pub(crate) fn connect(
 
 /// Access to the configuration of the package managers.
 pub(crate) fn surroundings(variable: &(dyn Fn(&str) -> Option<String> + Sync)) -> Surroundings<'_> {
-    Surroundings { variable, run: &ask }
+    Surroundings { variable, names: &variable_names, run: &ask }
+}
+
+fn variable_names() -> Vec<String> {
+    env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect()
 }
 
 /// Runs a package manager, which may be one that is not in the `PATH` of this program.

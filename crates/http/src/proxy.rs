@@ -130,7 +130,8 @@ impl Proxies {
             }
         }
         if !self.exempt.is_empty() {
-            variables.push(("NO_PROXY".to_owned(), self.exempt.join(",")));
+            // npm prefers the second one.
+            variables.extend(["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), self.exempt.join(","))));
         }
         variables
     }
@@ -388,7 +389,7 @@ mod tests {
         assert_eq!(variables(&[("https_proxy", "http://u:p@h\r")]), "https_proxy=http://u:p@h");
         assert_eq!(
             variables(&[("ALL_PROXY", "socks://h:1/"), ("HTTP_PROXY", "h:2 "), ("no_proxy", "a b\n")]),
-            "HTTPS_PROXY=socks4://h:1 HTTP_PROXY=http://h:2 NO_PROXY=a,b"
+            "HTTPS_PROXY=socks4://h:1 HTTP_PROXY=http://h:2 NO_PROXY=a,b no_proxy=a,b"
         );
         let none = variables(&[("https_proxy", "http://h"), ("NO_PROXY", "a *")]);
         assert_eq!(none, "HTTPS_PROXY= https_proxy= HTTP_PROXY= http_proxy= ALL_PROXY= all_proxy=");

@@ -31,8 +31,10 @@ pub fn python_index(
     });
     let (text, place) =
         named.ok_or(UnknownBase::Unset { what: "Python package index", program: "uv", variable: OVERRIDE })?;
-    let base = base(address(&text), &place, credentials)?;
-    if let Some((user, password)) = surroundings.home().and_then(|home| read_netrc(&home, &base)) {
+    let (name, address) = named_index(&text);
+    let base = base(address, &place, credentials)?;
+    let of_netrc = || read(&netrc(surroundings)?).and_then(|text| read_netrc(&text, &base));
+    if let Some((user, password)) = of_name(name, surroundings).or_else(of_netrc) {
         credentials.add(&base, &Secret::Basic(user, password));
     }
     Ok(PackageIndex { base })
@@ -40,10 +42,28 @@ pub fn python_index(
 
 /// The URL of an index, which may follow a name in uv's configuration.
 pub(super) fn address(text: &str) -> &str {
+    named_index(text).1
+}
+
+/// The name of an index in uv's configuration, if it has one, and its URL.
+fn named_index(text: &str) -> (Option<&str>, &str) {
     match text.split_once('=') {
-        Some((name, address)) if !name.contains([':', '/']) => address,
-        _ => text,
+        Some((name, address)) if !name.contains([':', '/']) => (Some(name), address),
+        _ => (None, text),
     }
+}
+
+/// The variables with the user name and the password for an index of this name.
+fn credential_variables(name: &str) -> [String; 2] {
+    let name: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();
+    ["USERNAME", "PASSWORD"].map(|part| format!("UV_INDEX_{name}_{part}"))
+}
+
+/// User name and password for an index of this name.
+fn of_name(name: Option<&str>, surroundings: &Surroundings<'_>) -> Option<(String, String)> {
+    let [user, password] = credential_variables(name?).map(|variable| surroundings.set(&variable));
+    (user.is_some() || password.is_some()).then(|| (user.unwrap_or_default(), password.unwrap_or_default()))
 }
 
 /// The configured URL, including secrets, and where it is set.
@@ -62,15 +82,23 @@ fn uv_files(surroundings: &Surroundings<'_>) -> Vec<PathBuf> {
     if let Some(path) = surroundings.set("UV_CONFIG_FILE") {
         return vec![path.into()];
     }
-    let person = surroundings.config_home().map(|home| home.join("uv/uv.toml"));
-    person.into_iter().chain([PathBuf::from("/etc/uv/uv.toml")]).collect()
+    let is_true = |value: &String| ["1", "true", "t", "yes", "y", "on"].contains(&value.to_ascii_lowercase().as_str());
+    if surroundings.set("UV_NO_CONFIG").as_ref().is_some_and(is_true) {
+        return Vec::new();
+    }
+    let person = surroundings.config_home();
+    let system = surroundings.set("XDG_CONFIG_DIRS").unwrap_or_else(|| "/etc/xdg".to_owned());
+    let folders = person.into_iter().chain(std::env::split_paths(&system)).chain([PathBuf::from("/etc")]);
+    folders.map(|folder| folder.join("uv/uv.toml")).collect()
 }
 
-/// Settings of uv for connections and for the source of Python.
+/// Settings of uv for connections, for what it may install, and for the source of Python.
 const OF_UV: &[&str] = &[
-    "UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_INDEX_STRATEGY", "UV_KEYRING_PROVIDER",
-    "UV_NATIVE_TLS", "UV_SYSTEM_CERTS", "UV_INSECURE_HOST", "UV_EXCLUDE_NEWER", "UV_HTTP_TIMEOUT", "UV_PYTHON",
-    "UV_PYTHON_DOWNLOADS", "UV_PYTHON_INSTALL_MIRROR",
+    "UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_INDEX", "UV_EXTRA_INDEX_URL", "UV_NO_INDEX", "UV_FIND_LINKS", "UV_OFFLINE",
+    "UV_INDEX_STRATEGY", "UV_KEYRING_PROVIDER", "UV_CREDENTIALS_DIR", "UV_NATIVE_TLS", "UV_SYSTEM_CERTS",
+    "UV_INSECURE_HOST", "UV_HTTP_TIMEOUT", "UV_HTTP_RETRIES", "UV_EXCLUDE_NEWER", "UV_PRERELEASE", "UV_RESOLUTION",
+    "UV_CONSTRAINT", "UV_OVERRIDE", "UV_PYTHON", "UV_PYTHON_DOWNLOADS", "UV_PYTHON_INSTALL_MIRROR",
+    "UV_PYTHON_PREFERENCE", "UV_MANAGED_PYTHON", "UV_NO_MANAGED_PYTHON",
 ];
 
 /// The variables that make a uv with another home use the indexes and secrets that the user has configured. Pass them
@@ -80,12 +108,23 @@ pub fn uv_variables(surroundings: &Surroundings<'_>) -> Vec<(String, String)> {
     for name in OF_UV {
         variables.extend(surroundings.set(name).map(|value| ((*name).to_owned(), value)));
     }
+    let names = index_names(surroundings);
+    for variable in names.iter().flat_map(|name| credential_variables(name)) {
+        variables.extend(surroundings.set(&variable).map(|value| (variable, value)));
+    }
     match uv_files(surroundings).into_iter().find(|path| path.is_file()) {
         Some(path) => variables.extend(path.to_str().map(|path| ("UV_CONFIG_FILE".to_owned(), path.to_owned()))),
         // Otherwise, uv would search parent directories for one.
         None => variables.push(("UV_NO_CONFIG".to_owned(), "1".to_owned())),
     }
-    let netrc = surroundings.set("NETRC").or_else(|| Some(surroundings.home()?.join(".netrc").to_str()?.to_owned()));
+    // `uv auth login` keeps passwords in the person's home.
+    let data = surroundings.set("XDG_DATA_HOME").map(PathBuf::from);
+    let data = data.or_else(|| Some(surroundings.home()?.join(".local/share")));
+    let passwords = data.map(|data| data.join("uv/credentials")).filter(|passwords| passwords.is_dir());
+    if let Some(passwords) = passwords.filter(|_| surroundings.set("UV_CREDENTIALS_DIR").is_none()) {
+        variables.extend(passwords.to_str().map(|path| ("UV_CREDENTIALS_DIR".to_owned(), path.to_owned())));
+    }
+    let netrc = netrc(surroundings).and_then(|path| path.to_str().map(ToOwned::to_owned));
     variables.extend(netrc.map(|path| ("NETRC".to_owned(), path)));
     // Otherwise, uv would use its default index if another one is configured only for pip or for this program.
     let index = configured(surroundings).map(|(address, _)| address);
@@ -93,16 +132,40 @@ pub fn uv_variables(surroundings: &Surroundings<'_>) -> Vec<(String, String)> {
     variables
 }
 
-fn read_uv(path: &Path) -> Option<String> {
-    let config: toml::Table = read(path)?.parse().ok()?;
-    let text = |table: &toml::Table, key: &str| table.get(key).and_then(toml::Value::as_str).map(ToOwned::to_owned);
+/// The names of the indexes that uv is configured to use.
+fn index_names(surroundings: &Surroundings<'_>) -> Vec<String> {
+    let variables = ["UV_DEFAULT_INDEX", "UV_INDEX"].into_iter().filter_map(|name| surroundings.set(name));
+    let of_variables = variables.flat_map(|value| value.split_whitespace().map(ToOwned::to_owned).collect::<Vec<_>>());
+    let mut names: Vec<String> = of_variables.filter_map(|text| Some(named_index(&text).0?.to_owned())).collect();
+    let config = uv_files(surroundings).iter().find_map(|path| parse_toml(path));
+    names.extend(config.iter().flat_map(indexes).filter_map(|index| text(index, "name")));
+    names
+}
+
+fn parse_toml(path: &Path) -> Option<toml::Table> {
+    read(path)?.parse().ok()
+}
+
+fn text(table: &toml::Table, key: &str) -> Option<String> {
+    table.get(key).and_then(toml::Value::as_str).map(ToOwned::to_owned)
+}
+
+/// The tables `[[index]]`.
+fn indexes(config: &toml::Table) -> impl Iterator<Item = &toml::Table> {
     let indexes = config.get("index").and_then(toml::Value::as_array);
+    indexes.into_iter().flatten().filter_map(toml::Value::as_table)
+}
+
+/// The default index, after its name and `=` if it has one.
+fn read_uv(path: &Path) -> Option<String> {
+    let config = parse_toml(path)?;
     let is_default = |index: &&toml::Table| index.get("default").and_then(toml::Value::as_bool) == Some(true);
-    let default = indexes.into_iter().flatten().filter_map(toml::Value::as_table).find(is_default);
-    default
-        .and_then(|index| text(index, "url"))
-        .or_else(|| text(&config, "index-url"))
-        .or_else(|| text(config.get("pip")?.as_table()?, "index-url"))
+    let default = || {
+        let index = indexes(&config).find(is_default)?;
+        let address = text(index, "url")?;
+        Some(text(index, "name").map_or_else(|| address.clone(), |name| format!("{name}={address}")))
+    };
+    default().or_else(|| text(&config, "index-url")).or_else(|| text(config.get("pip")?.as_table()?, "index-url"))
 }
 
 fn pip_files(surroundings: &Surroundings<'_>) -> Vec<PathBuf> {
@@ -121,18 +184,26 @@ fn read_pip(path: &Path) -> Option<String> {
     found.find(|one| ["index-url", "index_url"].contains(&one.key.as_str())).map(|one| one.value)
 }
 
-/// User name and password for the index's host.
-fn read_netrc(home: &Path, base: &Url) -> Option<(String, String)> {
-    let text = read(&home.join(".netrc"))?;
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let start = words.windows(2).position(|pair| pair[0] == "machine" && Some(pair[1]) == base.host_str())?;
-    let entry = &words[start + 2..];
-    let entry = &entry[..entry.iter().position(|word| ["machine", "default"].contains(word)).unwrap_or(entry.len())];
-    let value = |key: &str| {
-        let pair = entry.chunks_exact(2).find(|pair| pair[0] == key)?;
-        Some(pair[1].to_owned())
+fn netrc(surroundings: &Surroundings<'_>) -> Option<PathBuf> {
+    surroundings.set("NETRC").map(PathBuf::from).or_else(|| Some(surroundings.home()?.join(".netrc")))
+}
+
+/// User name and password for the host of an index: of several entries, the last one, as in uv, or else the `default`.
+fn read_netrc(text: &str, base: &Url) -> Option<(String, String)> {
+    let words: Vec<&str> =
+        text.lines().filter(|line| !line.trim_start().starts_with('#')).flat_map(str::split_whitespace).collect();
+    let is_begin = |word: &&str| ["machine", "default"].contains(word);
+    let entry = |at: usize| {
+        let begin = at + if words[at] == "default" { 1 } else { 2 };
+        let entry = words.get(begin..)?;
+        let entry = &entry[..entry.iter().position(is_begin).unwrap_or(entry.len())];
+        let value =
+            |key: &str| Some(entry.chunks_exact(2).find(|pair| pair[0] == key)?[1].trim_matches('"').to_owned());
+        Some((value("login")?, value("password")?))
     };
-    Some((value("login")?, value("password")?))
+    let is_of_host = |at: &usize| words[*at] == "machine" && words.get(at + 1).copied() == base.host_str();
+    let named = (0..words.len()).rev().find(is_of_host);
+    entry(named.or_else(|| words.iter().position(|word| *word == "default"))?)
 }
 
 #[cfg(test)]
@@ -216,6 +287,30 @@ mod tests {
             let header = credentials.header(&index.base).unwrap().to_str().unwrap().to_owned();
             assert_eq!(header, "Basic dTpzM2NyZXQ=");
         }
+    }
+
+    #[test]
+    fn a_named_index_has_its_own_variables_for_a_password() {
+        let netrc = (".netrc", "machine h.example login n password old machine h.example login n password \"new\"\n");
+        let password = [("UV_INDEX_MY_OWN_USERNAME", "u"), ("UV_INDEX_MY_OWN_PASSWORD", "s3cret")];
+        let uv =
+            (".config/uv/uv.toml", "[[index]]\nname = \"my-own\"\nurl = \"https://h.example/s\"\ndefault = true\n");
+        let header = |files: &[(&str, &str)], variables: &[(&str, &str)]| {
+            let (index, credentials) = found(files, variables, None);
+            credentials.header(&index.unwrap().base).map(|header| header.to_str().unwrap().to_owned())
+        };
+        assert_eq!(header(&[uv, netrc], &password).as_deref(), Some("Basic dTpzM2NyZXQ="));
+        assert_eq!(header(&[uv, netrc], &[]).as_deref(), Some("Basic bjpuZXc="));
+        let variables = find_variables(uv_variables, &[uv], &password);
+        assert_eq!(variables["UV_DEFAULT_INDEX"], "my-own=https://h.example/s");
+        assert_eq!(variables["UV_INDEX_MY_OWN_PASSWORD"], "s3cret");
+        let other =
+            find_variables(uv_variables, &[], &[&password[..], &[("UV_INDEX", "other=https://h.example")]].concat());
+        assert!(!other.contains_key("UV_INDEX_MY_OWN_PASSWORD"));
+        // Another file, and none.
+        let elsewhere =
+            find_variables(uv_variables, &[uv], &[("NETRC", "/n"), ("UV_OFFLINE", "1"), ("UV_NO_INDEX", "1")]);
+        assert_eq!((&*elsewhere["NETRC"], &*elsewhere["UV_OFFLINE"], &*elsewhere["UV_NO_INDEX"]), ("/n", "1", "1"));
     }
 
     #[test]

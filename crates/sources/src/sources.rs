@@ -139,7 +139,7 @@ impl Registries {
     /// The settings of variables and configuration files that [`npm_variables`](super::npm_variables) and
     /// [`uv_variables`](super::uv_variables) pass on.
     pub fn configured(surroundings: &Surroundings<'_>) -> Self {
-        let settings = npm_config::person_settings(surroundings);
+        let settings = npm_config::NpmConfig::read(surroundings).settings;
         let npm = npm_config::configured(surroundings, &settings);
         let scopes = npm_config::scopes(&settings);
         let python = python_config::configured(surroundings);

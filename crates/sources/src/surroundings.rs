@@ -20,6 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub struct Surroundings<'a> {
     /// The value of an environment variable.
     pub variable: &'a (dyn Fn(&str) -> Option<String> + Sync),
+    /// The names of all environment variables, in their order.
+    pub names: &'a (dyn Fn() -> Vec<String> + Sync),
     /// Runs a package manager with arguments and empty stdin, and returns its stdout; `None` if it does not exist or
     /// fails.
     pub run: &'a (dyn Fn(&str, &[&str]) -> Option<String> + Sync),
@@ -115,7 +117,7 @@ pub(super) struct Setting {
     pub(super) value: String,
 }
 
-/// Parses `key = value` lines below `[section]` lines. Comment lines begin with `#` or `;`; values may be quoted.
+/// Parses `key = value` lines below `[section]` lines, as pip does. Comment lines begin with `#` or `;`; values may be quoted.
 pub(super) fn settings(text: &str) -> Vec<Setting> {
     let mut section = String::new();
     let mut settings = Vec::new();
@@ -140,28 +142,6 @@ fn unquoted(text: &str) -> &str {
     ['"', '\''].into_iter().find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote)).unwrap_or(text)
 }
 
-/// Replaces `${NAME}` with the variable's value. As in npm, unset variables are kept as written.
-pub(super) fn expanded(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, from)) = rest.split_once("${") {
-        out.push_str(before);
-        let Some((name, behind)) = from.split_once('}') else {
-            out.push_str("${");
-            rest = from;
-            continue;
-        };
-        // In npm, `${NAME?}` is a variable that may be unset.
-        match variable(name.trim_end_matches('?')) {
-            Some(value) => out.push_str(&value),
-            None if name.ends_with('?') => {}
-            None => out.push_str(&format!("${{{name}}}")),
-        }
-        rest = behind;
-    }
-    out + rest
-}
-
 /// Calls `work` with the surroundings of a person whose home has these files, and with the path of that home. No test depends on
 /// the system's own files.
 #[cfg(test)]
@@ -184,7 +164,8 @@ pub(super) fn with_home<T>(
         "UV_CONFIG_FILE" if !has("uv/") => Some(format!("{home}/missing")),
         _ => variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
     };
-    work(&Surroundings { variable: &variable, run }, home)
+    let names = || variables.iter().map(|(name, _)| (*name).to_owned()).collect();
+    work(&Surroundings { variable: &variable, names: &names, run }, home)
 }
 
 /// The variables that `of` finds in such surroundings, with `HOME` for the path of the home.
@@ -211,15 +192,5 @@ mod tests {
         let read: Vec<_> = settings(text).into_iter().map(|s| (s.section, s.key, s.value)).collect();
         let expected = [("", "plain", "1"), ("global", "index-url", "https://h.example/s?a=b"), ("global", "q", "x")];
         assert_eq!(read, expected.map(|(a, b, c)| (a.to_owned(), b.to_owned(), c.to_owned())));
-    }
-
-    #[test]
-    fn variables_are_filled_in_once() {
-        let variable = |name: &str| (name == "A").then(|| "${A}".to_owned());
-        for (text, expected) in
-            [("x${A}y", "x${A}y"), ("${B}", "${B}"), ("${B?}z", "z"), ("${A", "${A"), ("$A", "$A"), ("", "")]
-        {
-            assert_eq!(expanded(text, &variable), expected);
-        }
     }
 }

@@ -144,12 +144,18 @@ async fn prove(
 /// Whether uv reaches its indexes by connections that cannot be tampered with. The digests that it compares are from there.
 fn is_secure(installer: &Installer) -> bool {
     let is_plain = |(name, value): &(String, String)| {
-        name == "UV_INSECURE_HOST" || (name.starts_with("UV_") && name.contains("INDEX") && value.contains("http://"))
+        ["UV_INSECURE_HOST", "UV_FIND_LINKS"].contains(&name.as_str())
+            || (name.starts_with("UV_") && name.contains("INDEX") && value.contains("http://"))
     };
+    let in_file = |key: &str| read_uv_setting(key, installer);
+    let is_plain_in_file = |key: &&str| in_file(key).is_some_and(|value| value.to_string().contains("http://"));
+    let of_pip = |key: &str| in_file("pip").is_some_and(|pip| pip.get(key).is_some());
     let asked = installer.registries.python();
     asked.is_none_or(|asked| asked.address.starts_with("https://"))
         && !installer.uv.iter().any(is_plain)
-        && read_uv_setting("allow-insecure-host", installer).is_none()
+        && !["index", "index-url", "extra-index-url", "pip"].iter().any(is_plain_in_file)
+        // What is in a folder has no digest of an index.
+        && ["allow-insecure-host", "find-links"].iter().all(|key| in_file(key).is_none() && !of_pip(key))
 }
 
 impl Installer {
@@ -665,6 +671,33 @@ mod tests {
         fs::remove_file(own.join("entry_points.txt")).unwrap();
         std::os::unix::fs::symlink(folder.path().join("outside"), own.join("entry_points.txt")).unwrap();
         assert_eq!(commands(folder.path(), "p").unwrap(), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn what_is_fetched_without_https_is_not_vouched_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("uv.toml");
+        let vouches = |config: &str, variable: Option<(&str, &str)>| {
+            fs::write(&file, config).unwrap();
+            let mut installer = Installer::new(Arc::new(Client::new(Settings::default())), Environment::default());
+            let config = ("UV_CONFIG_FILE", file.to_str().unwrap());
+            let variables = [Some(config), variable].into_iter().flatten();
+            installer.uv = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+            is_secure(&installer)
+        };
+        assert!(vouches("[[index]]\nurl = \"https://h.example\"\n", Some(("UV_INDEX", "https://i.example"))));
+        for config in [
+            "[[index]]\nurl = \"http://h.example\"\n",
+            "extra-index-url = [\"http://h.example\"]\n",
+            "find-links = [\"/folder\"]\n",
+            "allow-insecure-host = [\"h.example\"]\n",
+            "[pip]\nfind-links = [\"/folder\"]\n",
+        ] {
+            assert!(!vouches(config, None), "{config}");
+        }
+        for variable in [("UV_FIND_LINKS", "/folder"), ("UV_INDEX", "http://i.example"), ("UV_INSECURE_HOST", "h")] {
+            assert!(!vouches("", Some(variable)), "{variable:?}");
+        }
     }
 
     #[cfg(unix)]

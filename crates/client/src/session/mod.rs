@@ -209,15 +209,16 @@ impl Session {
         let environment = self.environment();
         let path = environment.path().map(|(_, value)| value.to_owned());
         let run = |program: &str, arguments: &[&str]| ask_package_manager(path.as_deref(), program, arguments);
-        let surroundings = Surroundings { variable: &variable, run: &run };
+        let names = || self.options.variables.names();
+        let surroundings = Surroundings { variable: &variable, names: &names, run: &run };
         let new = Installer::new(client, environment);
         let cache = self.options.cache.as_deref().filter(|_| self.options.keeps_packages);
         let npm_connection = match left_to_npm(&surroundings) {
             Some(setting) => {
                 tracing::debug!("npm fetches packages: it has the setting {setting}");
-                None
+                Err(format!("npm has the setting {}, which only it obeys", quote(&setting)))
             }
-            None => Some(self.npm_connection()),
+            None => Ok(self.npm_connection()),
         };
         Ok(Installer {
             npm_connection,
@@ -534,6 +535,11 @@ impl Variables {
         &self.0
     }
 
+    /// The names that are Unicode.
+    fn names(&self) -> Vec<String> {
+        self.iter().filter_map(|(name, _)| name.to_str().map(ToOwned::to_owned)).collect()
+    }
+
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &(OsString, OsString)> {
         self.0.iter()
@@ -627,7 +633,8 @@ impl SessionOptions {
         let environment = path_environment(self.variables.as_slice(), []);
         let path = environment.path().map(|(_, value)| value.to_owned());
         let run = |program: &str, arguments: &[&str]| ask_package_manager(path.as_deref(), program, arguments);
-        let surroundings = Surroundings { variable: &variable, run: &run };
+        let names = || self.variables.names();
+        let surroundings = Surroundings { variable: &variable, names: &names, run: &run };
         let authorities = match npm_authorities(&surroundings) {
             Some(file) if needs.npm && !needs.pypi => Some(Authorities::in_file("npm's setting `cafile`", file)?),
             _ => Authorities::named(&variable)?,
