@@ -274,7 +274,11 @@ impl Condition {
             }
             // What is no number has no place in the order: a recall is not evaded by such a version.
             Self::Compares(..) | Self::Matches(_) if version.is_none() => true,
-            Self::Compares(orders, wanted) => version.is_some_and(|version| orders.contains(&version.cmp(wanted))),
+            Self::Compares(orders, wanted) => version.is_some_and(|version| {
+                // `<=1.2` has 1.2.5, as for npm.
+                let begins_so = || !wanted.is_prerelease() && version.parts().starts_with(wanted.parts());
+                orders.contains(&version.cmp(wanted)) || (**orders == [Ordering::Less, Ordering::Equal] && begins_so())
+            }),
             Self::Matches(range) => version.is_some_and(|version| {
                 let part = |at: usize| version.parts().get(at).copied().unwrap_or_default();
                 range.matches(&semver::Version::new(part(0), part(1), part(2)))
@@ -332,7 +336,10 @@ mod tests {
             ("1.0", &["1.0.0", "1.0"], &["1.0.1"]),
             (">=1.0.0 <1.2.0", &["1.0.0", "1.1.9", "1.1.0-preview.1"], &["0.9.9", "1.2.0", "1.0.0-preview.1"]),
             (">= 1.0.0, < 1.2.0", &["1.0.0", "1.1.9"], &["0.9.9", "1.2.0"]),
-            (">1.0.0 <=1.2", &["1.0.1", "1.2.0"], &["1.0.0", "1.2.1"]),
+            (">1.0.0 <=1.2", &["1.0.1", "1.2.0", "1.2.5"], &["1.0.0", "1.3.0"]),
+            ("<=1.2.0", &["1.2.0", "1.2.0-preview.1"], &["1.2.1", "1.20.0"]),
+            ("<=1.2.0-preview.1", &["1.2.0-preview.1"], &["1.2.0"]),
+            ("<=1", &["0.9.0", "1.3.5"], &["2.0.0"]),
             ("^1.2", &["1.2.0", "1.9.0"], &["1.1.9", "2.0.0"]),
             ("~1.2.3", &["1.2.3", "1.2.9"], &["1.2.2", "1.3.0"]),
             ("1.2.x", &["1.2.0", "1.2.9-preview.1"], &["1.3.0"]),
