@@ -102,7 +102,8 @@ pub(crate) fn words(arguments: &[String]) -> String {
 }
 
 fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,\\".contains(c);
+    // Shells of Windows take a backslash as it is.
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c) || (cfg!(windows) && c == '\\');
     if !word.is_empty() && word.chars().all(is_plain) {
         word.to_owned()
     } else {
@@ -113,6 +114,17 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[expect(clippy::disallowed_methods, reason = "it is the reader of what is tested")]
+    #[test]
+    fn a_shell_reads_words_as_they_were() {
+        let odd = ["a", "a b", "", "\\", "\\n", "a\\", "it's", "$HOME", "`id`", "*", "~", "a\nb"].map(str::to_owned);
+        let line = format!("printf '%s\\0' {}", words(&odd));
+        let shell = std::process::Command::new("sh").args(["-c", &line]).output().unwrap();
+        let read: Vec<&str> = std::str::from_utf8(&shell.stdout).unwrap().split_terminator('\0').collect();
+        assert_eq!(read, odd);
+    }
 
     #[test]
     fn help_and_mistakes_have_the_colours_that_are_wanted() {
