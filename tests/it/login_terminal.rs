@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::agent::left_with;
 use crate::login::{Person, login, offering};
-use crate::support::{Run, wait_until};
+use crate::support::{Run, undo_nohup, wait_until};
 
 #[test]
 fn a_terminal_is_handed_to_the_agents_own_program() {
@@ -117,6 +117,7 @@ fn a_command_line_that_names_the_agent_is_its_own() {
 fn a_signal_ends_the_question_for_a_method_at_once() {
     let methods = json!([{ "id": "login", "name": "Log in" }, { "id": "other", "name": "Other" }]);
     let person = Person::of("ok", &offering(&methods));
+    undo_nohup();
     for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143), (Signal::SIGHUP, 129)] {
         let pty = nix::pty::openpty(None, None).unwrap();
         let end = || Stdio::from(pty.slave.try_clone().unwrap());

@@ -257,6 +257,9 @@ fn a_signal_ends_everything() {
     use nix::sys::signal::{Signal, kill};
     use nix::unistd::Pid;
 
+    use crate::support::undo_nohup;
+
+    undo_nohup();
     for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143), (Signal::SIGHUP, 129)] {
         let probe = Probe::new();
         let mut command = probe.command(&["--json"], &["ignores-term"]);

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -203,6 +203,17 @@ pub(crate) fn tree(directory: &Path) -> Vec<(String, Vec<u8>)> {
     }
     files.sort();
     files
+}
+
+/// Has programs that tests start end by SIGHUP, even where `nohup` has started the tests.
+#[cfg(unix)]
+pub(crate) fn undo_nohup() {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap_or("0");
+    if u64::from_str_radix(ignored.trim(), 16).unwrap() & 1 != 0 {
+        // A signal with a handler has its default again in what is started.
+        signal_hook::flag::register(nix::libc::SIGHUP, Arc::default()).unwrap();
+    }
 }
 
 /// Waits until a condition is true. The limit only ends a test that hangs.
