@@ -54,6 +54,19 @@ fn what_was_not_installed_is_named_and_stays() {
         other.stderr
     );
 
+    // It would go with the version.
+    let within = folder.join("notes.txt");
+    fs::write(&within, "mine").unwrap();
+    let before_refusal = people.left();
+    let refused = people.run(&["uninstall", "a"]);
+    assert!(
+        refused.code == 3 && refused.stderr.contains(&format!("{} was not made by this program\n", within.display())),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(people.left(), before_refusal);
+    fs::remove_file(within).unwrap();
+
     let (code, document) = people.json(&["uninstall", "--all"]);
     assert_eq!((code, &document["ids"]), (0, &json!(["a"])));
     let kept = document["kept"].as_array().unwrap().iter().filter_map(Value::as_str);

@@ -95,6 +95,14 @@ pub enum Error {
         /// Processes that are known to run it.
         processes: Vec<u32>,
     },
+    /// A file that this program did not make is in a version, which would be removed with it.
+    #[error("{} is not removed: {} was not made by this program", quote(id), .file.display())]
+    KeepsVersion {
+        /// The agent.
+        id: String,
+        /// The file.
+        file: PathBuf,
+    },
     /// The agent's directory is a link, and may lead to anything.
     #[error("{} is a link, which is not followed", .0.display())]
     Link(PathBuf),
@@ -164,6 +172,7 @@ impl Error {
             Self::Changed { id, change, .. } => Some(change.remedy(id)),
             Self::Foreign { .. } => Some(remove_by_hand().into()),
             Self::Running { .. } => Some("end it first".into()),
+            Self::KeepsVersion { .. } => Some("move that file to another place, then try again".into()),
             Self::Link(_) => Some("remove it, or name the directory that is meant with --root".into()),
             Self::Unfit { .. } | Self::NotInstalled { .. } => None,
         }
@@ -264,7 +273,7 @@ impl From<Error> for Failure {
             Error::Unfit { .. } | Error::Foreign { .. } => Code::Refused,
             Error::Running { .. } => Code::Running,
             Error::NotInstalled { .. } => Code::NotInstalled,
-            Error::Path(_) | Error::Removal(_) | Error::Link(_) => Code::Failed,
+            Error::Path(_) | Error::Removal(_) | Error::Link(_) | Error::KeepsVersion { .. } => Code::Failed,
         };
         let failure = match &error {
             Error::NotInstalled { .. } => Self::usage(&error),

@@ -147,16 +147,17 @@ pub(super) fn is_version(place: &Path) -> bool {
         return false;
     }
     let Ok(mut items) = fs::read_dir(place) else { return false };
-    items.all(|item| {
-        item.is_ok_and(|item| {
-            let name = item.file_name();
-            let name = name.to_string_lossy();
-            [RECEIPT, FILES, DIGESTS, IN_USE].contains(&&*name) || is_unfinished(&name)
-        })
-    })
+    items.all(|item| item.is_ok_and(|item| is_of_version(&item)))
 }
 
-/// Files in the directory of an agent that are neither a version nor used by this program.
+/// Whether a version has a file of this name.
+fn is_of_version(item: &fs::DirEntry) -> bool {
+    let name = item.file_name();
+    let name = name.to_string_lossy();
+    [RECEIPT, FILES, DIGESTS, IN_USE].contains(&&*name) || is_unfinished(&name)
+}
+
+/// Files in the directory of an agent that are neither a version nor used by this program. In a version, those beside its own.
 pub(super) fn foreign(agent: &Path) -> Result<Vec<PathBuf>, PathError> {
     let mut foreign = Vec::new();
     for item in fs::read_dir(agent).map_err(PathError::at(agent))? {
@@ -164,7 +165,13 @@ pub(super) fn foreign(agent: &Path) -> Result<Vec<PathBuf>, PathError> {
         let name = item.file_name();
         let name = name.to_string_lossy();
         let is_kept = name == CURRENT && item.path().is_file();
-        if !is_kept && !is_unfinished(&name) && !is_version(&item.path()) {
+        if is_kept || is_unfinished(&name) || is_version(&item.path()) {
+            continue;
+        }
+        if matches!(Version::read(&item.path()), Ok(Some(_))) {
+            let items = fs::read_dir(item.path()).map_err(PathError::at(&item.path()))?;
+            foreign.extend(items.flatten().filter(|item| !is_of_version(item)).map(|item| item.path()));
+        } else {
             foreign.push(item.path());
         }
     }

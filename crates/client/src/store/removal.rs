@@ -34,7 +34,7 @@ pub struct Freed {
     pub leftovers: usize,
     /// The bytes that are free now, leftovers of interrupted runs included.
     pub bytes: u64,
-    /// Files beside the versions that this program did not make; they are kept.
+    /// Files beside the versions, or beside the files of one, that this program did not make; they are kept.
     pub foreign: Vec<PathBuf>,
 }
 
@@ -103,7 +103,11 @@ impl Store {
                 return Err(Error::Running { id: id.to_string(), processes });
             }
         }
-        let mut freed = Freed { bytes, leftovers: count, foreign: foreign(agent)?, ..Freed::default() };
+        let foreign = foreign(agent)?;
+        if let Some(file) = foreign.iter().find(|file| file.parent() != Some(agent)) {
+            return Err(Error::KeepsVersion { id: id.to_string(), file: file.clone() });
+        }
+        let mut freed = Freed { bytes, leftovers: count, foreign, ..Freed::default() };
         for place in &folders {
             self.remove_to(&mut freed, place, id)?;
         }
