@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::{fs, io, iter, ptr};
+use std::{fs, io, ptr};
 
 use acp_registry_client::registry::Registry;
 use acp_registry_host::fs::{PathError, ReadError, Staging, read_bounded};
@@ -524,18 +524,13 @@ enum Contents<'a> {
 
 impl<'a> FileSet<'a> {
     /// Files that are in a text, by name. Those of a part are written one after the other, so that there are several.
-    pub(super) fn within(
-        text: &Arc<String>,
-        mut files: impl Iterator<Item = (String, Range<usize>)>,
-    ) -> impl Iterator<Item = Self> {
-        iter::from_fn(move || {
-            let (names, places): (Vec<String>, Vec<Range<usize>>) = files.by_ref().take(WITHIN).unzip();
-            let pairs = names.par_iter().zip(&places);
-            let listed = pairs.map(|(name, place)| FileDigest::of(name, text[place.clone()].as_bytes())).collect();
-            let is_end = names.is_empty();
-            let contents = Contents::Within(Arc::clone(text), places);
-            (!is_end).then_some(Self { files: listed, contents, output: None })
-        })
+    pub(super) fn within(text: &Arc<String>, files: &[(String, Range<usize>)]) -> Vec<Self> {
+        let part = |part: &[(String, Range<usize>)]| {
+            let list = part.iter().map(|(name, place)| FileDigest::of(name, text[place.clone()].as_bytes()));
+            let places = part.iter().map(|(_, place)| place.clone());
+            Self { files: list.collect(), contents: Contents::Within(Arc::clone(text), places.collect()), output: None }
+        };
+        files.par_chunks(WITHIN).map(part).collect()
     }
 
     /// Renders the parts in parallel, and puts their files into a new output. Without it, keeps the contents of the first ones.

@@ -11,6 +11,7 @@ mod sources;
 mod versions;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -136,18 +137,20 @@ pub fn build<'a>(
         let sources = earlier.held(&sources, &view, options.today)?.map_or_else(|| Arc::clone(&sources), Arc::new);
         // A base URL passed by the caller applies to all views.
         let base_url = options.base_url.map_or(view.base_url.as_deref(), |_| None).unwrap_or(base_url).to_owned();
-        let ParsedIndex { text, mut entries } = index(&view, &base_url, &sources)?;
+        let ParsedIndex { text, entries } = index(&view, &base_url, &sources)?;
+        let text = Arc::new(text);
+        let mut of_entries: Vec<FileSet<'a>> = Vec::new();
         if let Some(discovery) = &mut discovery {
-            let digests = entries.iter().map(|(id, place)| (*id, Sha256::of(&text[place.clone()])));
-            discovery.add(&view.file, Sha256::of(&text), digests);
-        } else {
-            entries.clear();
+            let named = entries.iter().map(|(id, place)| (index::name(&view.file, id), place.clone()));
+            let named: Vec<(String, Range<usize>)> = named.collect();
+            let (whole, sets) = rayon::join(|| Sha256::of(&*text), || FileSet::within(&text, &named));
+            let digests = sets.iter().flat_map(|set| &set.files).map(|file| file.digest);
+            discovery.add(&view.file, whole, entries.iter().map(|(id, _)| *id).zip(digests));
+            of_entries = sets;
         }
         // The site is made from the main index.
         if view.file == INDEX || text.len() <= HELD {
-            let text = Arc::new(text);
-            let named = entries.into_iter().map(|(id, place)| (index::name(&view.file, id), place));
-            of_agents.extend(FileSet::within(&text, named));
+            of_agents.extend(of_entries);
             files.insert(view.file, Content::Shared(text));
         } else {
             parts.extend(rendered(&Arc::new(view), &base_url, &sources, options.has_entries));
