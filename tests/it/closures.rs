@@ -784,7 +784,7 @@ fn an_agent_whose_packages_are_listed_is_installed_without_npm_and_without_node(
     for (arguments, more, why) in [
         (vec!["--index", index.to_str().unwrap()], &registry[..], "its packages have install scripts"),
         (vec!["--no-cache"], &registry, "packages are not kept"),
-        (vec![], &setting("npm_config_strict_ssl", "true"), "npm has settings that only it obeys"),
+        (vec![], &setting("npm_config_strict_ssl", "true"), "npm has the setting `strict-ssl`, which only it obeys"),
     ] {
         let run = command(&[&["install", "own", "--dry-run"], &arguments[..]].concat(), more);
         let why = format!("node is not in PATH, and is needed: {why}\n");

@@ -193,8 +193,8 @@ pub struct Installer {
     /// Where npm and uv keep what they have fetched, and this program unpacked packages of npm; with `None`, each
     /// installation fetches everything.
     pub packages: Option<PackageCache>,
-    /// Fetches the packages of a list for npm, which are then put in place without npm; with `None`, npm installs them.
-    pub npm_connection: Option<NpmConnection>,
+    /// Fetches the packages of a list, which are then put in place without npm; or why npm installs them.
+    pub npm_connection: Result<NpmConnection, String>,
     /// Whether nothing may be fetched, by npm neither.
     pub is_offline: bool,
     /// Whether packages of npm that are kept unpacked are fetched again.
@@ -227,7 +227,7 @@ impl Installer {
             timeout: INSTALL_TIMEOUT,
             launcher: None,
             packages: None,
-            npm_connection: None,
+            npm_connection: Err("npm installs its packages".to_owned()),
             is_offline: false,
             distrusts_packages: false,
             allow_build: false,

@@ -514,7 +514,8 @@ impl Own {
     /// The range of Node.js versions that the package requires.
     fn node(&self) -> Option<String> {
         let [node] = json::read_members(self.engines.as_deref(), ["node"]);
-        json::text(node).map(Into::into)
+        // Lines and tabs separate as blanks do, and are not shown.
+        json::text(node).map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
     }
 }
 
