@@ -83,7 +83,7 @@ pub(crate) fn search(args: &SearchArgs, global: &Global, ui: &Ui) -> Result<Exit
         ui.note(&format!("no agent mentions {}", quoted(unknown)));
     }
     if !untold.is_empty() {
-        ui.note(&format!("the registry does not publish which agents have {}", quoted(untold)));
+        ui.note(&format!("the registry publishes nothing about {}", quoted(untold)));
     }
     let hits = report.hits.as_deref().unwrap_or_default();
     if hits.is_empty() {

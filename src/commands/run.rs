@@ -108,7 +108,9 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         }
         (Some(url), None) => return reach(url, args, global, ui),
         (None, Some(agent)) => agent,
-        (Some(_), Some(_)) => return Err(Failure::usage("--url names an agent, as does the argument")),
+        (Some(_), Some(_)) => {
+            return Err(Failure::usage("--url names an agent, as does the argument").help("leave one of them out"));
+        }
         (None, None) => return Err(Failure::usage("an agent is missing")),
     };
     if let Some(machine) = args.on.machine() {
@@ -117,7 +119,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     let session = open(&args.place, args.packages, global)?;
     if session.options().platform.is_some_and(|platform| Some(platform) != Platform::host()) {
-        return Err(Failure::usage("an agent for another platform cannot be run here"));
+        return Err(Failure::usage("an agent for another platform cannot be run here").help("leave `--platform` out"));
     }
     let terms = args.terms.terms();
     let events = events(ui);

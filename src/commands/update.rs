@@ -141,7 +141,7 @@ fn text(report: &UpdateReport, to: Option<&str>) -> String {
         text.push_str(&format!("pinned {id} {version} (the index has {available})\n"));
     }
     for id in &report.gone {
-        text.push_str(&format!("gone {id}: it is not in the index any more\n"));
+        text.push_str(&format!("gone {id}: it is not in the index\n"));
     }
     if report.updates.is_empty() && report.held.is_empty() && report.errors.is_empty() {
         let is_all = report.pinned.is_empty() && report.gone.is_empty() && report.repaired.is_empty();

@@ -35,7 +35,11 @@ pub(crate) fn answer(error: &clap::Error, arguments: &[OsString], program: &Comm
     }
     if has_value(&words, "--progress", "json") {
         EventSink::Stderr.send(&Event::Failed(failure.clone()));
-    } else if swapped.is_some() || lacks_json(error) || misleads(error, command) || other_word(error).is_some() {
+    } else if swapped.is_some()
+        || unneeded(error, command).is_some()
+        || misleads(error, command)
+        || other_word(error).is_some()
+    {
         let help = failure.advice().unwrap_or_default();
         call::write_stderr(&format!("error: {failure}\nhelp: {help}\n"));
     } else {
@@ -57,10 +61,20 @@ fn other_word(error: &clap::Error) -> Option<(&str, &'static str)> {
     }
 }
 
-/// Whether `--json` is the argument that the command does not have. The parser's tip would have it passed to another program.
-fn lacks_json(error: &clap::Error) -> bool {
-    let is_json = |value: &ContextValue| matches!(value, ContextValue::String(name) if name == "--json");
-    error.kind() == ErrorKind::UnknownArgument && error.get(ContextKind::InvalidArg).is_some_and(is_json)
+/// What to do about a flag that the command does not have and does not need. The parser's tip would have it passed to another
+/// program, or name a flag that weakens checks.
+fn unneeded(error: &clap::Error, command: Option<&str>) -> Option<String> {
+    let ContextValue::String(name) = error.get(ContextKind::InvalidArg)? else { return None };
+    match (error.kind(), name.as_str(), command) {
+        (ErrorKind::UnknownArgument, "--json", Some(command)) => {
+            Some(format!("leave it out: `{command}` has no document in JSON"))
+        }
+        (ErrorKind::UnknownArgument, "--json", None) => Some("name a command before it".to_owned()),
+        (ErrorKind::UnknownArgument, "--all", Some(command @ ("update" | "doctor"))) => {
+            Some(format!("leave it out: without an agent, `{command}` takes all"))
+        }
+        _ => None,
+    }
 }
 
 /// Whether the parser's tip is to pass a flag on as a value, to a command that passes none on.
@@ -92,11 +106,10 @@ fn failure(error: &clap::Error, command: Option<&str>) -> Failure {
     let (message, tip) = split_message(&error.to_string());
     let suggestions = suggestions(error);
     let failure = Failure::usage(printable(&message));
+    if let Some(help) = unneeded(error, command) {
+        return failure.help(help);
+    }
     match tip {
-        _ if lacks_json(error) => match command {
-            Some(command) => failure.help(format!("leave it out: `{command}` has no document in JSON")),
-            None => failure.help("name a command before it"),
-        },
         // The suggested name replaces the help.
         _ if !suggestions.is_empty() => failure.suggest(suggestions),
         Some(tip) if !misleads(error, command) => failure.help(printable(&tip)),
@@ -185,6 +198,12 @@ mod tests {
                 "p serve --json",
                 "unexpected argument '--json' found",
                 "leave it out: `serve` has no document in JSON",
+                &[],
+            ),
+            (
+                "p update --all",
+                "unexpected argument '--all' found",
+                "leave it out: without an agent, `update` takes all",
                 &[],
             ),
             ("p --json", "unexpected argument '--json' found", "name a command before it", &[]),

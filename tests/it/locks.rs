@@ -232,7 +232,9 @@ fn digests_that_prove_nothing_are_refused_by_place() {
         assert!(run.stderr.contains("the lock file x.lock: line "), "{text} {}", run.stderr);
         assert_eq!((&document["error"]["code"], document["error"]["exit_code"].as_i64()), (&json!("refused"), Some(4)));
         assert!(
-            run.stderr.contains("help: remove it, and write it again with `acp-registry install ID --lock x.lock`")
+            run.stderr.contains(
+                "is acp-registry's, remove it, and write it again with `acp-registry install ID --lock x.lock`"
+            )
         );
     }
 }

@@ -102,7 +102,7 @@ fn installing_and_starting() {
 
     $ acp-registry install a@2.0.0
     error: version `2.0.0` of `a` is not known; known here: `1.0.0`; its archives have addresses for these versions only
-    help: name a known version, or take an earlier one from a lock file that has it, with --locked
+    help: name a known version, or take it from a lock file that has it, with `acp-registry install --locked`
     [2]
 
     $ acp-registry install a --dist npx
@@ -116,7 +116,7 @@ fn installing_and_starting() {
 
     $ acp-registry install a@latest@1
     error: version `latest@1` of `a` is not known; known here: `1.0.0`; its archives have addresses for these versions only
-    help: name a known version, or take an earlier one from a lock file that has it, with --locked
+    help: name a known version, or take it from a lock file that has it, with `acp-registry install --locked`
     [2]
 
     $ acp-registry install other
@@ -160,6 +160,7 @@ fn installing_and_starting() {
 
     $ acp-registry run a --platform windows-aarch64
     error: an agent for another platform cannot be run here
+    help: leave `--platform` out
     [2]
 
     $ acp-registry update a@1.0.0
@@ -238,7 +239,7 @@ fn looking_and_setting_up() {
 
     $ acp-registry info a@2.0.0
     error: version `2.0.0` of `a` is not known; known here: `1.0.0`; its archives have addresses for these versions only
-    help: name a known version, or take an earlier one from a lock file that has it, with --locked
+    help: name a known version, or take it from a lock file that has it, with `acp-registry install --locked`
     [2]
 
     $ acp-registry search nothing-like-this

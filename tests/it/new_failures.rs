@@ -132,7 +132,7 @@ fn what_cannot_become_an_agent_leaves_nothing() {
         ("--npm", "none", 2, "has no command"),
         ("--npm", "odd", 2, "for the newest one, write `odd@1.0.0-rc.1`"),
         ("--npm", "odd@latest", 2, "is not a version that npx accepts"),
-        ("--npm", "several@^1", 2, "is not one version"),
+        ("--npm", "several@^1", 2, "is not a complete version"),
         ("--npm", "several@3.0.0", 2, "npm has no version `3.0.0` of `several`\nhelp: the newest version is `1.2.0`"),
         ("--npm", "../x", 2, "names a place to load code from"),
         ("--npm", "html", 3, "did not answer with"),

@@ -167,7 +167,7 @@ fn words_that_no_agent_has_are_said_and_leave_the_others_as_they_are() {
     fs::remove_file(env.path("tree").join(FACETS)).unwrap();
     let run = search("tree", &["claude", "session", "resume"]);
     assert!(run.stdout.contains("claude-acp"), "{}", run.stdout);
-    assert!(run.stderr.contains("does not publish which agents have `session resume`"), "{}", run.stderr);
+    assert!(run.stderr.contains("the registry publishes nothing about `session resume`"), "{}", run.stderr);
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn facts_are_asked_for_where_a_phrase_needs_them_and_kept() {
         people.answer("/facets.json", answer);
         let run = search(&["ant", "session", "resume", "--refresh"]);
         assert!(
-            finds_ant(&run) && run.stderr.contains("which agents have `session resume`"),
+            finds_ant(&run) && run.stderr.contains("nothing about `session resume`"),
             "{}{}",
             run.stdout,
             run.stderr

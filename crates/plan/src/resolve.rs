@@ -550,9 +550,10 @@ impl Error {
             Self::UnknownVersion { version, has_packages: true, .. } if Version::parse(version).is_none() => {
                 Some("write the version in full".into())
             }
-            Self::UnknownVersion { has_packages: false, .. } => {
-                Some("name a known version, or take an earlier one from a lock file that has it, with --locked".into())
-            }
+            Self::UnknownVersion { has_packages: false, .. } => Some(
+                "name a known version, or take it from a lock file that has it, with `acp-registry install --locked`"
+                    .into(),
+            ),
             Self::UnsupportedPlatform { offered, packages, .. } if offered.is_empty() && packages.is_empty() => {
                 Some("tell the maintainers of the registry".into())
             }
@@ -883,7 +884,7 @@ mod tests {
         let binary = agent(&json!({ "binary": { "linux-x86_64": { "archive": "https://h/l" } } }));
         let old = wanted(Some("1.1.0"), None, None);
         let error = resolve(&binary, &old, &host()).unwrap_err();
-        assert!(error.remedy().unwrap().ends_with(", with --locked"), "{error}");
+        assert!(error.remedy().unwrap().ends_with("with `acp-registry install --locked`"), "{error}");
         let mut with_lock = binary.clone();
         let mut locked = binary[0].clone();
         (locked.version, locked.origin) = ("1.1.0".to_owned(), OfferOrigin::Lock);

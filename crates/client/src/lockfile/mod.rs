@@ -75,7 +75,9 @@ impl Error {
     pub fn remedy(&self) -> Option<String> {
         let (path, word) = match self {
             Self::Read { path, error: ReadError::NotFound } => (path, "write it"),
-            Self::Form { path, .. } | Self::Entry { path, .. } => (path, "remove it, and write it again"),
+            Self::Form { path, .. } | Self::Entry { path, .. } => {
+                (path, "name another file with `--lock`; if this one is acp-registry's, remove it, and write it again")
+            }
             Self::Read { .. } => return Some("make it a readable file, or name another with `--lock`".to_owned()),
         };
         Some(format!("{word} with `acp-registry install ID --lock {}`", path.display()))

@@ -192,6 +192,7 @@ pub async fn update(session: &Session, request: &Update, events: &Events<'_>) ->
         for agent in installed.iter_mut().filter(|agent| agent.is_pinned) {
             if !request.dry_run {
                 session.store.set_pin(&agent.id, false, &waiting(events)).await?;
+                events(Event::Note(&format!("{} is no longer pinned", agent.id)));
             }
             agent.is_pinned = false;
         }

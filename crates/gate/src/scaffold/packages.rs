@@ -197,8 +197,8 @@ fn extended(command: &str) -> String {
 }
 
 fn no_range(name: &str, range: &str) -> Error {
-    let message = format!("{} of {} is not one version", quote(range), quote(name));
-    Error::unfit_with(message, "name one, or none for the newest")
+    let message = format!("{} of {} is not a complete version", quote(range), quote(name));
+    Error::unfit_with(message, "name one such as 1.2.3, or none for the newest")
 }
 
 fn only_prereleases(name: &str, versions: &[&str], sign: &str) -> Error {

@@ -156,7 +156,7 @@ fn publish_remedy(error: &Error) -> String {
         Error::Link(_) => "remove the link, or name the directory that is meant with --to",
         Error::Foreign(_) => "move it away, or name another place with --to",
         Error::Unpublished(_) => "name the place of a published tree with --to",
-        Error::NoSnapshot(_) => "choose one that `acp-registry publish list` shows",
+        Error::NoSnapshot(_) => "choose one that `acp-registry publish list --to TARGET` shows",
         Error::Unreadable { place, .. } if place.ends_with(STATEMENT) => {
             return format!(
                 "restore it from a copy, or remove it and {STATEMENT_SIGNATURE}, and name the key with --signer once"

@@ -257,7 +257,7 @@ impl Server {
         let id: String = generate_key().chars().filter(char::is_ascii_alphanumeric).collect();
         let (peer, messages) = Link::new(is_one_stream);
         let place = self.places.clone().try_acquire_owned().map_err(|_| {
-            let text = format!("there are {} connections, and no more are served", self.options.connections);
+            let text = format!("the limit of connections, {}, is reached", self.options.connections);
             refuse(StatusCode::SERVICE_UNAVAILABLE, text)
         })?;
         let started = agent::start(&self.options.launch, &self.options.temporary).await;
