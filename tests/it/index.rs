@@ -33,9 +33,11 @@ fn an_index_is_read_leniently_and_from_anywhere() {
     }
     people.env.write("page.json", "<!DOCTYPE html>\n<title>Sign in</title>");
     people.env.write("empty.json", "");
+    people.env.write("registry/a/agent.json", "{}");
     for (place, part) in [
         ("nothing.json", "there is no such file"),
         ("r", "holds neither"),
+        (".", "help: did you mean `--index ./registry`?"),
         ("Cargo.toml", "no such"),
         ("page.json", "is not a registry index: it is an HTML page, as servers send in place of an error\nhelp: "),
         ("empty.json", "is not a registry index: it is an empty file\nhelp: "),

@@ -11,7 +11,7 @@ use url::Url;
 
 use super::github::Github;
 use super::npm::Registry;
-use super::pypi::{PackageIndex, Wheel, normalized};
+use super::pypi::{PackageIndex, Wheel, normalized, page};
 use super::{SourceError, address, segment};
 
 /// Maximum number of attestations of one artifact; the first are read.
@@ -69,7 +69,7 @@ impl PackageIndex {
         (name, version): (&str, &str),
         wheel: &Wheel,
     ) -> Result<Option<Arc<Attestations>>, SourceError> {
-        let page = self.page(name)?;
+        let page = page(&self.base, name)?;
         let named = wheel.attestations.as_ref().and_then(|address| page.join(address).ok());
         let url = match (named.filter(|url| url.origin() == page.origin()), self.base.as_str().strip_suffix("simple/"))
         {

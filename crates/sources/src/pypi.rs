@@ -34,6 +34,8 @@ const NAME: usize = 512;
 pub struct PackageIndex {
     /// Base URL of the simple API; its path ends with a slash.
     pub base: Url,
+    /// Those of the indexes that uv asks before it. As for uv, the first index that has a project counts.
+    pub(super) first: Vec<Url>,
 }
 
 /// What an index knows about a project.
@@ -78,17 +80,22 @@ impl PackageIndex {
     /// # Errors
     /// Returns [`SourceError`] if the request fails or the response is not valid.
     pub async fn project(&self, client: &Client, name: &str) -> Result<Option<Arc<Project>>, SourceError> {
-        let url = self.page(name)?;
-        super::ask(client, &url, ACCEPT, ANSWER_LIMIT, EXPECTED, |document| {
-            let is_json = document.media_type.ends_with("json");
-            if is_json { Project::from_json(&document.body) } else { Project::from_html(&document.body) }
-        })
-        .await
+        for base in self.bases() {
+            let page = page(base, name)?;
+            let project = super::ask(client, &page, ACCEPT, ANSWER_LIMIT, EXPECTED, |document| {
+                let is_json = document.media_type.ends_with("json");
+                if is_json { Project::from_json(&document.body) } else { Project::from_html(&document.body) }
+            });
+            if let Some(project) = project.await? {
+                return Ok(Some(project));
+            }
+        }
+        Ok(None)
     }
 
-    /// The address of the list of a project's files.
-    pub(super) fn page(&self, name: &str) -> Result<Url, SourceError> {
-        address(&format!("{}{}/", self.base, segment(&normalized(name))), &self.base, EXPECTED)
+    /// The base URLs of all indexes, in the order in which they are asked.
+    pub(super) fn bases(&self) -> impl Iterator<Item = &Url> {
+        self.first.iter().chain([&self.base])
     }
 
     /// Fetches the publisher's description of a version. There is no standard API for it: indexes at `simple/` have an
@@ -112,6 +119,11 @@ impl PackageIndex {
         }
         Ok(PublisherFacts::default())
     }
+}
+
+/// The address of the list of a project's files.
+pub(super) fn page(base: &Url, name: &str) -> Result<Url, SourceError> {
+    address(&format!("{base}{}/", segment(&normalized(name))), base, EXPECTED)
 }
 
 impl Project {

@@ -31,13 +31,38 @@ pub fn python_index(
     });
     let (text, place) =
         named.ok_or(UnknownBase::Unset { what: "Python package index", program: "uv", variable: OVERRIDE })?;
-    let (name, address) = named_index(&text);
-    let base = base(address, &place, credentials)?;
-    let of_netrc = || read(&netrc(surroundings)?).and_then(|text| read_netrc(&text, &base));
-    if let Some((user, password)) = of_name(name, surroundings).or_else(of_netrc) {
-        credentials.add(&base, &Secret::Basic(user, password));
+    let mut open = |text: &str, place: &str| {
+        let (name, address) = named_index(text);
+        let base = base(address, place, credentials)?;
+        let has_password = Url::parse(address).is_ok_and(|url| url.password().is_some());
+        let netrc = netrc(surroundings).filter(|_| !has_password);
+        let of_netrc = || read_netrc(&read(&netrc?)?, &base);
+        if let Some((user, password)) = of_name(name, surroundings).or_else(of_netrc) {
+            credentials.add(&base, &Secret::Basic(user, password));
+        }
+        Ok(base)
+    };
+    let base = open(&text, &place)?;
+    let first = first_indexes(surroundings).into_iter().map(|(text, place)| open(&text, &place));
+    Ok(PackageIndex { base, first: first.collect::<Result<_, _>>()? })
+}
+
+/// The URLs of the indexes that uv asks before the default one, in its order, and where they are set. Folders are left out.
+fn first_indexes(surroundings: &Surroundings<'_>) -> Vec<(String, String)> {
+    let of_variable = |name: &str| {
+        let value = surroundings.set(name).unwrap_or_default();
+        value.split_whitespace().map(|text| (text.to_owned(), name.to_owned())).collect::<Vec<_>>()
+    };
+    let mut indexes = ["UV_INDEX", "UV_EXTRA_INDEX_URL"].map(of_variable).concat();
+    if let Some((path, config)) = uv_files(surroundings).iter().find_map(|path| Some((path, parse_toml(path)?))) {
+        let is_set = |index: &toml::Table, key: &str| index.get(key).and_then(toml::Value::as_bool) == Some(true);
+        let tables = tables(&config).filter(|index| !is_set(index, "default") && !is_set(index, "explicit"));
+        let extra = config.get("extra-index-url").and_then(toml::Value::as_array).into_iter().flatten();
+        let extra = extra.filter_map(|url| Some(url.as_str()?.to_owned()));
+        indexes.extend(tables.filter_map(named_address).chain(extra).map(|text| (text, shown(path))));
     }
-    Ok(PackageIndex { base })
+    indexes.retain(|(text, _)| address(text).contains("://") && !address(text).starts_with("file:"));
+    indexes
 }
 
 /// The URL of an index, which may follow a name in uv's configuration.
@@ -138,7 +163,7 @@ fn index_names(surroundings: &Surroundings<'_>) -> Vec<String> {
     let of_variables = variables.flat_map(|value| value.split_whitespace().map(ToOwned::to_owned).collect::<Vec<_>>());
     let mut names: Vec<String> = of_variables.filter_map(|text| Some(named_index(&text).0?.to_owned())).collect();
     let config = uv_files(surroundings).iter().find_map(|path| parse_toml(path));
-    names.extend(config.iter().flat_map(indexes).filter_map(|index| text(index, "name")));
+    names.extend(config.iter().flat_map(tables).filter_map(|index| text(index, "name")));
     names
 }
 
@@ -151,20 +176,22 @@ fn text(table: &toml::Table, key: &str) -> Option<String> {
 }
 
 /// The tables `[[index]]`.
-fn indexes(config: &toml::Table) -> impl Iterator<Item = &toml::Table> {
+fn tables(config: &toml::Table) -> impl Iterator<Item = &toml::Table> {
     let indexes = config.get("index").and_then(toml::Value::as_array);
     indexes.into_iter().flatten().filter_map(toml::Value::as_table)
 }
 
-/// The default index, after its name and `=` if it has one.
+/// The URL of an index, after its name and `=` if it has one.
+fn named_address(index: &toml::Table) -> Option<String> {
+    let address = text(index, "url")?;
+    Some(text(index, "name").map_or_else(|| address.clone(), |name| format!("{name}={address}")))
+}
+
+/// The default index.
 fn read_uv(path: &Path) -> Option<String> {
     let config = parse_toml(path)?;
     let is_default = |index: &&toml::Table| index.get("default").and_then(toml::Value::as_bool) == Some(true);
-    let default = || {
-        let index = indexes(&config).find(is_default)?;
-        let address = text(index, "url")?;
-        Some(text(index, "name").map_or_else(|| address.clone(), |name| format!("{name}={address}")))
-    };
+    let default = || tables(&config).find(is_default).and_then(named_address);
     default().or_else(|| text(&config, "index-url")).or_else(|| text(config.get("pip")?.as_table()?, "index-url"))
 }
 
@@ -311,6 +338,27 @@ mod tests {
         let elsewhere =
             find_variables(uv_variables, &[uv], &[("NETRC", "/n"), ("UV_OFFLINE", "1"), ("UV_NO_INDEX", "1")]);
         assert_eq!((&*elsewhere["NETRC"], &*elsewhere["UV_OFFLINE"], &*elsewhere["UV_NO_INDEX"]), ("/n", "1", "1"));
+    }
+
+    #[test]
+    fn indexes_are_asked_in_the_order_of_uv() {
+        let uv = (
+            ".config/uv/uv.toml",
+            "extra-index-url = [\"https://extra.example\"]\n[[index]]\nurl = \"https://d.example\"\ndefault = true\n\
+             [[index]]\nname = \"one\"\nurl = \"https://one.example/s\"\n[[index]]\nurl = \"https://e.example\"\nexplicit = true\n",
+        );
+        let variables = [
+            ("UV_INDEX", "two=https://u:p@two.example /folder"),
+            ("UV_EXTRA_INDEX_URL", "https://three.example"),
+            ("UV_INDEX_ONE_PASSWORD", "s"),
+        ];
+        let (index, credentials) = found(&[uv], &variables, None);
+        let index = index.unwrap();
+        let asked: Vec<&str> = index.bases().map(Url::as_str).collect();
+        let hosts = ["two.example/", "three.example/", "one.example/s/", "extra.example/", "d.example/"];
+        assert_eq!(asked, hosts.map(|host| format!("https://{host}")));
+        let has_secret = |base: &Url| credentials.header(base).is_some();
+        assert_eq!(index.bases().map(has_secret).collect::<Vec<_>>(), [true, false, true, false, false]);
     }
 
     #[test]

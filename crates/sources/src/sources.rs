@@ -106,7 +106,7 @@ impl Connection {
 impl Sources {
     fn bases(&self) -> impl Iterator<Item = &Url> {
         let npm = self.npm.iter().flat_map(npm::Registry::bases);
-        let pypi = self.pypi.iter().map(|index| &index.base);
+        let pypi = self.pypi.iter().flat_map(pypi::PackageIndex::bases);
         npm.chain(pypi).chain([&self.github.api])
     }
 }

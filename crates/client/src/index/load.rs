@@ -34,6 +34,9 @@ pub struct Loaded {
     pub help: Option<String>,
 }
 
+/// The folder of a project in which its registry usually is.
+const REGISTRY: &str = "registry";
+
 /// What to do where a place has no usable index.
 fn another() -> String {
     "name another index with --index".to_owned()
@@ -106,6 +109,10 @@ impl Error {
     #[must_use]
     pub fn remedy(&self) -> Option<String> {
         match self {
+            Self::Form { place, .. } if Path::new(place).join(REGISTRY).is_dir() => {
+                let within = Path::new(place).join(REGISTRY).display().to_string();
+                Some(format!("did you mean `--index {}`?", escape(&within)))
+            }
             Self::Read { .. } | Self::Checkout(_) | Self::Form { .. } | Self::Unasked(_) => Some(another()),
             Self::Fetch(error) if error.problem.is_answer() => Some(another()),
             Self::Fetch(error) => {
