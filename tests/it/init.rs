@@ -7,6 +7,8 @@ use serde_json::json;
 
 use crate::docs::COMMANDS;
 use crate::support::{Env, ICON, manifest, tree};
+#[cfg(unix)]
+use crate::support::{PROGRAM, Run, scrub};
 
 const FILES: [&str; 16] = [
     ".github/SETUP.md",
@@ -50,6 +52,48 @@ fn a_new_registry_is_in_order_before_and_after_its_first_agent() {
     assert!(run.stderr.contains("`base-url` is not set in registry.toml"), "{}", run.stderr);
     let run = env.run(&["build", "--out", "dist", "--base-url", "https://h.example/v1/latest"]);
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+}
+
+/// A file that is written in its place is cut if the program is killed, and the next run keeps it.
+#[cfg(target_os = "linux")]
+#[test]
+fn every_file_appears_as_a_whole() {
+    use std::mem::MaybeUninit;
+
+    use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags, add_watch, init};
+
+    let env = Env::empty();
+    let watch = init(CreateFlags::NONBLOCK).unwrap();
+    let path = env.path("r");
+    let number = add_watch(&watch, &path, WatchFlags::CREATE | WatchFlags::MOVED_TO).unwrap();
+    assert_eq!(env.run(&["init", "r"]).code, 0);
+    let mut buffer = [MaybeUninit::uninit(); 8192];
+    let mut events = Reader::new(&watch, &mut buffer);
+    let mut moved = Vec::new();
+    while let Ok(event) = events.next() {
+        assert_eq!(event.wd(), number);
+        let name = event.file_name().unwrap().to_str().unwrap().to_owned();
+        if event.events().contains(ReadFlags::MOVED_TO) {
+            moved.push(name);
+        } else {
+            assert!(name == ".github" || !FILES.contains(&name.as_str()), "{name} is written in its place");
+        }
+    }
+    assert_eq!(moved, [".gitignore", "CONTRIBUTING.md", "README.md", "registry.toml"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_cannot_be_written_is_named_and_nothing_stays() {
+    let env = Env::empty();
+    let script = "ulimit -f 1; trap '' XFSZ; exec \"$0\" init new";
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", script, PROGRAM]).current_dir(env.path("."));
+    scrub(&mut command);
+    let run = Run::of(&mut command);
+    let start = "error: new/.github/SETUP.md: File too large (os error 27)\nhelp: allow larger files";
+    assert!(run.code == 3 && run.stderr.starts_with(start), "{}", run.stderr);
+    assert!(!env.path("new").exists());
 }
 
 #[test]

@@ -516,8 +516,8 @@ fn prefix(path: &Path) -> OsString {
     prefix
 }
 
-/// Removes what killed runs of [`write_atomic`] have left of a file. The caller holds a lock that all who write the file
-/// take. Only regular files are removed, and what cannot be removed stays.
+/// Removes what killed runs of [`write_atomic`] have left of a file. The caller knows that no other process writes the file,
+/// such as by a lock. Only regular files are removed, and what cannot be removed stays.
 pub fn clear_unfinished(path: &Path) {
     let prefix = prefix(path);
     let is_own = |name: &OsStr| {
@@ -604,7 +604,7 @@ impl Replacement {
             sync(file.as_file())?;
             Ok(file.into_temp_path())
         };
-        Ok(Self { file: write().map_err(PathError::at(path))?, path: path.to_owned() })
+        Ok(Self { file: write().map_err(without_path).map_err(PathError::at(path))?, path: path.to_owned() })
     }
 
     /// Replaces what is at the path.
@@ -616,6 +616,19 @@ impl Replacement {
         // The temporary name is gone after the rename, so there is nothing to remove.
         let _ = self.file.keep();
         Ok(())
+    }
+
+    /// Takes the path if nothing is there, atomically if the system supports it. Returns `false`, and leaves what is there
+    /// unchanged, if something is.
+    ///
+    /// # Errors
+    /// Returns [`PathError`]; nothing is at the path then.
+    pub fn put_new(self) -> Result<bool, PathError> {
+        let is_put = retry(|| move_to_free(&self.file, &self.path)).map_err(PathError::at(&self.path))?;
+        if is_put {
+            let _ = self.file.keep();
+        }
+        Ok(is_put)
     }
 }
 
@@ -674,7 +687,7 @@ pub fn rename(from: &Path, to: &Path) -> Result<(), PathError> {
 }
 
 #[cfg(windows)]
-fn retry(mut action: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+fn retry<T>(mut action: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     use std::thread::sleep;
     use std::time::{Duration, Instant};
 
@@ -692,7 +705,7 @@ fn retry(mut action: impl FnMut() -> io::Result<()>) -> io::Result<()> {
 }
 
 #[cfg(not(windows))]
-fn retry(mut action: impl FnMut() -> io::Result<()>) -> io::Result<()> {
+fn retry<T>(mut action: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     action()
 }
 
@@ -880,7 +893,8 @@ fn move_to_free(new: &Path, target: &Path) -> io::Result<bool> {
             Err(error) => return Err(error.into()),
         }
     }
-    // For file systems that cannot do this atomically: `rename` never replaces a directory with contents.
+    // For file systems that cannot do this atomically: `rename` never replaces a directory with contents, and a file that
+    // appears in between is rare.
     if target.symlink_metadata().is_ok() {
         return Ok(false);
     }
@@ -987,6 +1001,21 @@ mod tests {
             clear_unfinished(path);
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), rest);
         }
+    }
+
+    #[test]
+    fn a_new_file_takes_its_path_only_where_nothing_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        for (text, is_put) in [("one", true), ("two", false)] {
+            let file = Replacement::new(&path, &path, text.as_bytes()).unwrap();
+            assert_eq!(file.put_new().unwrap(), is_put);
+            assert_eq!(fs::read_to_string(&path).unwrap(), "one");
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        }
+        let lost = Replacement::new(&folder.path().join("a"), &path, b"").unwrap();
+        fs::remove_file(&lost.file).unwrap();
+        assert!(lost.put_new().is_err());
     }
 
     #[test]

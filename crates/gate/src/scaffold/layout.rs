@@ -1,11 +1,10 @@
 //! The files of a new registry, and the steps that remain.
 
-use std::fs::OpenOptions;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use acp_registry_host::fs::{PathError, read_bounded};
+use acp_registry_host::fs::{PathError, Replacement, clear_unfinished, read_bounded};
+use acp_registry_host::lock::{is_used, mark_used};
 use acp_registry_plan::failure::Failure;
 
 use super::GithubSpec;
@@ -86,7 +85,8 @@ fn names(files: Vec<NewFile>) -> Vec<&'static str> {
     files.into_iter().map(|(name, _)| name).collect()
 }
 
-/// Writes the files of a new registry into a directory, which is created if missing. Existing files are kept. `program`
+/// Writes the files of a new registry into a directory, which is created if missing. Existing files are kept, so that each new
+/// one appears as a whole: the next run would keep a part of one. `program`
 /// is the repository and release of this program for the registry's workflows, if known; `pages` is the registry's
 /// repository, if it is published on that repository's GitHub Pages.
 ///
@@ -99,6 +99,13 @@ pub fn lay_out(
 ) -> Result<Layout, LayoutError> {
     let (kept, missing) = divide(directory)?;
     let mut undo = Undo::default();
+    undo.make(directory)?;
+    if !is_used(directory) {
+        for (name, _) in &missing {
+            clear_unfinished(&directory.join(name));
+        }
+    }
+    let _mark = mark_used(directory);
     for (name, text) in &missing {
         let path = directory.join(name);
         if let Some(folder) = path.parent() {
@@ -158,12 +165,11 @@ impl Undo {
 
     /// Creates a file; fails if it exists.
     fn write(&mut self, path: &Path, text: &str) -> Result<(), PathError> {
-        let mut write = || -> io::Result<()> {
-            let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-            self.paths.push(path.to_owned());
-            file.write_all(text.as_bytes())
-        };
-        write().map_err(PathError::at(path))
+        if !Replacement::new(path, path, text.as_bytes())?.put_new()? {
+            return Err(PathError::at(path)(io::ErrorKind::AlreadyExists.into()));
+        }
+        self.paths.push(path.to_owned());
+        Ok(())
     }
 }
 
@@ -277,6 +283,24 @@ mod tests {
         fs::remove_file(folder.path().join("registry.toml")).unwrap();
         assert_eq!(lay_out(folder.path(), None, None).unwrap().written, ["registry.toml"]);
         assert_eq!(lay_out(folder.path(), None, None).unwrap().written, [] as [&str; 0]);
+    }
+
+    #[test]
+    fn what_a_killed_run_has_left_goes_unless_another_one_is_at_work() {
+        let folder = tempfile::tempdir().unwrap();
+        let left = folder.path().join(".tmp-README.md-Ab12Cd");
+        fs::write(&left, "cut").unwrap();
+        let other = mark_used(folder.path());
+        lay_out(folder.path(), None, None).unwrap();
+        assert_eq!(left.exists(), cfg!(unix));
+        drop(other);
+        // A child of another test, which is this process until it becomes its program, may still have the mark.
+        while is_used(folder.path()) {
+            std::thread::yield_now();
+        }
+        fs::remove_file(folder.path().join("README.md")).unwrap();
+        lay_out(folder.path(), None, None).unwrap();
+        assert!(!left.exists());
     }
 
     #[test]
