@@ -215,6 +215,46 @@ fn what_is_not_a_registry_is_not_taken_over() {
     assert_eq!(env.read("pub/latest/mine.svg"), ICON);
 }
 
+/// Without the state, what earlier publications have left for readers is known by their snapshots.
+#[test]
+fn what_a_snapshot_has_is_published_again_after_the_state_is_lost() {
+    const PAGE: &str = "pub/latest/agents/c/index.html";
+    let env = Env::with(&["a", "c"]);
+    let publish = |grace: &str| {
+        assert_eq!(env.run(&["build", "--out", "dist", "--base-url", "https://h.example/latest"]).code, 0);
+        env.run(&["publish", "--to", "pub", "--grace", grace])
+    };
+    let lose = || fs::remove_file(env.path("pub/.acp-registry/state.json")).unwrap();
+    assert_eq!(publish("1h").code, 0);
+    let old = env.read(PAGE);
+    fs::remove_dir_all(env.path("r/c")).unwrap();
+    assert_eq!(publish("1h").code, 0);
+    lose();
+    add(&env, "c");
+    env.write("r/c/agent.json", manifest("c").replace("Made for", "Made again for"));
+    let run = publish("1h");
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    assert!(env.read(PAGE) != old);
+
+    // It goes once its grace period is over, unlike a file of the same name that no snapshot has.
+    fs::remove_dir_all(env.path("r/c")).unwrap();
+    assert_eq!(publish("1h").code, 0);
+    for is_own in [true, false] {
+        lose();
+        if !is_own {
+            env.write(PAGE, "mine");
+        }
+        let run = publish("0");
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+        assert_eq!(env.path(PAGE).exists(), !is_own);
+    }
+    lose();
+    add(&env, "c");
+    let run = publish("0");
+    assert!(run.code == 3 && run.stderr.contains("agents/c/index.html already exists"), "{}", run.stderr);
+    assert_eq!(env.read(PAGE), "mine");
+}
+
 /// The public registry's own folder, as its tool leaves it, becomes that of this program while a reader polls it.
 #[cfg(unix)]
 #[test]

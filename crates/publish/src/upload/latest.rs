@@ -2,7 +2,8 @@
 //!
 //! A `latest/` that another tool wrote is taken over. Without a record of what was published, only an index tells that it
 //! belongs to a registry. If there is one, identical files are kept, others are replaced in the usual order, and icons and
-//! schemas that the new tree lacks are removed after the grace period. All other files are kept.
+//! schemas that the new tree lacks are removed after the grace period. All other files are kept. What a snapshot has was
+//! published, whatever became of the record.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -19,8 +20,8 @@ use super::headers::Headers;
 use super::send::{INDEXES, Planned, Sender, TreeSource, wave};
 use super::state::{LatestFile, TargetState};
 use super::statement::SignedStatement;
-use super::tree::is_index;
-use super::{Action, Error, LATEST, Notice, UploadEvent, UploadTarget, What, now, seconds, tree};
+use super::tree::{FILE_LIMIT, is_index};
+use super::{Action, Error, LATEST, Notice, UploadEvent, UploadTarget, What, now, seconds, snapshot, tree};
 
 /// How often the state is saved while files are sent. Files sent since the last save are compared again after an
 /// interruption.
@@ -220,13 +221,16 @@ pub(super) async fn adopt(
     let there: BTreeSet<String> = target.list(LATEST).await?.into_iter().collect();
     let is_registry = there.contains(INDEX) && index(target, INDEX).await?.is_some_and(|index| is_index(&index));
     let is_adopted = |name: &str| is_registry && (list.is_none() || kind(name) != ForeignFile::Other);
-    // If a list says what was published, any other file that is not part of a registry was added by hand.
-    let would_be_lost = |name: &&str| !is_adopted(name) && (list.is_none() || tree.has(name));
     let list_text = String::from_utf8_lossy(list.as_deref().unwrap_or_default());
     let listed = sums::names(&list_text);
+    let foreign = there.iter().map(String::as_str).filter(|name| sums::is_foreign(&listed, name));
+    let doubtful: Vec<&str> = foreign.filter(|_| list.is_some() || !is_registry).collect();
+    let published = published(target, &doubtful).await?;
+    // If a list says what was published, any other file that is not part of a registry was added by hand.
+    let would_be_lost =
+        |name: &&&str| !published.contains(**name) && !is_adopted(name) && (list.is_none() || tree.has(name));
     // Ordered by name.
-    let mut found = there.iter().map(String::as_str).filter(would_be_lost);
-    if let Some(name) = found.find(|name| sums::is_foreign(&listed, name)) {
+    if let Some(name) = doubtful.iter().find(would_be_lost) {
         return Err(Error::Foreign(printable(&target.shown(&format!("{LATEST}/{name}"))).into_owned()));
     }
     if !is_registry {
@@ -234,7 +238,7 @@ pub(super) async fn adopt(
     }
     let unknown: Vec<&String> = there.iter().filter(|name| !state.files.contains_key(*name)).collect();
     // A tree without entries must not leave the document that leads to earlier ones.
-    let is_known = |name: &&&String| tree.has(name) || name.as_str() == DISCOVERY;
+    let is_known = |name: &&&String| tree.has(name) || name.as_str() == DISCOVERY || published.contains(name.as_str());
     state.files.extend(unknown.iter().filter(is_known).map(|name| ((*name).clone(), LatestFile::default())));
     if list.is_some() {
         return Ok(());
@@ -264,6 +268,30 @@ pub(super) async fn adopt(
         )));
     }
     Ok(())
+}
+
+/// Those of these files of `latest/` that a snapshot has by the same name and with the same content: they were published
+/// earlier, and are kept for readers of an older index.
+async fn published<'a>(target: &UploadTarget, names: &[&'a str]) -> Result<BTreeSet<&'a str>, Error> {
+    let mut known: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    if names.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    for folder in target.folders().await?.iter().filter(|folder| snapshot::end_of_day(folder).is_some()) {
+        let list = target.sums(folder).await?.unwrap_or_default();
+        let mut files = sums::parse(&list).unwrap_or_default();
+        for name in names {
+            known.entry(name).or_default().extend(files.remove(*name));
+        }
+    }
+    let mut published = BTreeSet::new();
+    for (name, digests) in known.into_iter().filter(|(_, digests)| !digests.is_empty()) {
+        let bytes = target.get(&format!("{LATEST}/{name}"), FILE_LIMIT).await?;
+        if bytes.is_some_and(|bytes| digests.contains(&tree::hex_digest(&bytes))) {
+            published.insert(name);
+        }
+    }
+    Ok(published)
 }
 
 /// Reads an index in `latest/`.
