@@ -244,6 +244,30 @@ fn a_program_that_cannot_be_examined_without_temporary_files_is_not_installed() 
     assert_eq!(people.left(), [] as [&str; 0]);
 }
 
+#[cfg(unix)]
+#[test]
+fn what_is_installed_and_cannot_be_checked_counts_as_installed() {
+    let people = People::new();
+    people.publish(&[people.agent("a", "1.0.0")]);
+    let missing = people.env.path("missing");
+    let run = |command: &str| {
+        let run = Run::of(people.command(&[command, "a", "--json", "--refresh"]).env("TMPDIR", &missing));
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        assert!(run.stderr.contains("a is installed, but was not checked: "), "{}", run.stderr);
+        assert!(
+            run.stderr.contains("; name a directory that can be written with the variable TMPDIR"),
+            "{}",
+            run.stderr
+        );
+        serde_json::from_str::<Value>(&run.stdout).unwrap()
+    };
+    assert_eq!(run("install")["agents"][0]["version"], "1.0.0");
+    people.publish(&[people.agent("a", "1.1.0")]);
+    let document = run("update");
+    assert_eq!((&document["updates"][0]["applied"], &document["errors"]), (&json!(true), &json!([])), "{document}");
+    assert_eq!(people.run(&["run", "a"]).stdout, "a-1.1.0 acp\n");
+}
+
 /// JSON has only Unicode: such paths are shown as well as they can be, and nothing fails because of them.
 #[cfg(target_os = "linux")]
 #[test]

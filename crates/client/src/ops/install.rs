@@ -184,7 +184,7 @@ async fn report(
 ) -> Result<InstallReport, Failure> {
     if !request.no_check {
         for done in results.iter_mut().filter_map(|result| result.done.as_mut().ok()) {
-            ask(done, session, events).await?;
+            ask(done, session, events).await;
         }
     }
     let (mut agents, mut errors, mut done) = (Vec::new(), Vec::new(), Vec::new());
@@ -317,21 +317,30 @@ pub(super) async fn install_one(
     })
 }
 
-/// Starts a newly installed agent, and warns if it does not answer `initialize`.
-pub(super) async fn ask(done: &mut InstallOutcome, session: &Session, events: &Events<'_>) -> Result<(), Failure> {
+/// Starts a newly installed agent, and warns if it does not answer `initialize`, or if that cannot be found out: it is installed
+/// in any case.
+pub(super) async fn ask(done: &mut InstallOutcome, session: &Session, events: &Events<'_>) {
     let id = done.version.receipt.id.clone();
+    let name = printable(&id);
     let starting = Starting::report(&id, PATIENCE, events);
-    let asked = session.ask(done, &waiting(events)).await?;
+    let asked = session.ask(done, &waiting(events)).await.map_err(Failure::from);
     drop(starting);
-    let Some(Liveness { answers: false, problem, shortfall, .. }) = asked else { return Ok(()) };
-    let (name, cause) = (printable(&id), printable(&problem));
+    let Liveness { problem, shortfall, .. } = match asked {
+        Ok(Some(liveness)) if !liveness.answers => liveness,
+        Ok(_) => return,
+        Err(failure) => {
+            let help = failure.advice().unwrap_or_else(|| format!("see `acp-registry doctor {name}`"));
+            let cause = failure.reason();
+            return events(Event::Warning(&format!("{name} is installed, but was not checked: {cause}; {help}")));
+        }
+    };
+    let cause = printable(&problem);
     let help = match &shortfall {
         Some(shortfall) if problem.contains(&shortfall.to_string()) => newer(shortfall),
         Some(shortfall) => format!("it {shortfall}: {}", newer(shortfall)),
         None => format!("see `acp-registry doctor {name}`"),
     };
     events(Event::Warning(&format!("{name} is installed, but does not answer: {cause}; {help}")));
-    Ok(())
 }
 
 /// Warns about conditions that may keep a newly installed agent from working.

@@ -406,8 +406,7 @@ async fn apply(
             failure.blame_named_version();
         }
         if is_checked && let Ok(outcome) = &mut done {
-            let asked = ask(outcome, session, events).await;
-            done = asked.and(done);
+            ask(outcome, session, events).await;
         }
         match done.and_then(|outcome| installed(&outcome.version, session)) {
             Ok(launch) => {
