@@ -9,7 +9,13 @@ use std::path::Path;
 /// # Errors
 /// Returns the first error; all other entries are removed.
 pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
-    match remove(path) {
+    remove_tree_but_last(path, &[])
+}
+
+/// Like [`remove_tree`]; on Unix, entries of the directory with these names go after all others. What a killed process leaves is
+/// then known by them.
+pub(crate) fn remove_tree_but_last(path: &Path, last: &[&str]) -> io::Result<()> {
+    match remove(path, last) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         result => result,
     }
@@ -17,16 +23,16 @@ pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
 
 /// The standard library uses handles here too.
 #[cfg(not(unix))]
-fn remove(path: &Path) -> io::Result<()> {
+fn remove(path: &Path, _last: &[&str]) -> io::Result<()> {
     std::fs::remove_dir_all(path)
 }
 
 #[cfg(unix)]
-fn remove(path: &Path) -> io::Result<()> {
+fn remove(path: &Path, last: &[&str]) -> io::Result<()> {
     use std::fs;
 
     match super::directory::OpenDirectory::unlock(path) {
-        Ok(root) => unix::empty(&root)?,
+        Ok(root) => unix::empty(&root, last)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
         Err(error) => return fs::remove_file(path).map_err(|_| error),
     }
@@ -48,15 +54,15 @@ mod unix {
     const MOVES: u64 = 1 << 17;
 
     /// Removes everything in a directory. Returns the first error after everything else is removed.
-    pub(super) fn empty(root: &OpenDirectory) -> io::Result<()> {
+    pub(super) fn empty(root: &OpenDirectory, last: &[&str]) -> io::Result<()> {
         let name = OsString::from(format!("acp-registry-{:016x}", fastrand::u64(..)));
         let mut removal = Removal { root, name, shallow: None, moved: 0, first: None };
-        removal.empty(root);
+        removal.empty(root, last);
         let mut next = 0;
         while let Some(shallow) = removal.shallow.clone().filter(|_| next < removal.moved) {
             let name = OsString::from(next.to_string());
             if let Some(directory) = removal.note(shallow.enter_unlocked(&name)) {
-                removal.empty(&directory);
+                removal.empty(&directory, &[]);
             }
             removal.note(shallow.remove_empty(&name));
             next += 1;
@@ -79,9 +85,12 @@ mod unix {
     }
 
     impl Removal<'_> {
-        fn empty(&mut self, top: &OpenDirectory) {
+        fn empty(&mut self, top: &OpenDirectory, last: &[&str]) {
             let mut open: Vec<(OpenDirectory, OsString)> = Vec::new();
-            let mut waiting = vec![self.entries(top)];
+            let mut entries = self.entries(top);
+            // They are taken from the end.
+            entries.sort_by_key(|(name, _)| !last.iter().any(|last| name == last));
+            let mut waiting = vec![entries];
             while let Some(entries) = waiting.last_mut() {
                 let here = open.last().map_or(top, |(directory, _)| directory);
                 match entries.pop() {

@@ -4,12 +4,9 @@ use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::directories::{PARTS, PREFIX};
+use super::directories::{INSTALLED, PARTS, PREFIX};
 use super::{Scratch, platform};
 use crate::fs::{PathError, open_no_follow};
-
-/// The directory in a [`Scratch`] that contains an installation. Sandboxes are next to it.
-pub const INSTALLED: &str = "install";
 
 /// Minimum age of a sandbox to remove. A younger one may have been created but not marked as used yet.
 const SETTLED: Duration = Duration::from_mins(1);

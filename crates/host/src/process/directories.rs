@@ -10,7 +10,7 @@ use std::{io, thread};
 use super::Canaries;
 use crate::fs::{PathError, make_private, without_path, write_new};
 use crate::lock::mark_used;
-use crate::remove::remove_tree;
+use crate::remove::remove_tree_but_last;
 
 #[cfg(target_os = "linux")]
 use {
@@ -25,7 +25,7 @@ pub(super) const MARKER: &str = "ACP_REGISTRY_SANDBOX";
 /// The FIFO for the launcher's report, which is removed when the program starts.
 pub(super) const REPORT: &str = "start";
 
-/// All entries of a sandbox; each sandbox has the first.
+/// All entries of a sandbox; each sandbox has the first, which is removed last.
 pub(super) const PARTS: [&str; 5] = ["work", "home", "tmp", "run", REPORT];
 
 /// The home and temporary directories of one launch: empty at first, and removed at the end.
@@ -234,6 +234,9 @@ impl LaunchDirectories {
 /// Maximum number of attempts to remove a directory, since a process that is being ended may still write to it.
 const ATTEMPTS: usize = 5;
 
+/// The directory in a [`Scratch`] that contains an installation. Sandboxes are next to it.
+pub const INSTALLED: &str = "install";
+
 /// Prefix of the names of temporary directories.
 pub(super) const PREFIX: &str = "acp-registry-";
 
@@ -304,7 +307,7 @@ impl Scratch {
     fn clear(&mut self) -> Result<(), PathError> {
         let path = self.path().to_owned();
         for attempt in 1..=ATTEMPTS {
-            match remove_tree(&path) {
+            match remove_tree_but_last(&path, &[PARTS[0], INSTALLED]) {
                 Ok(()) => break,
                 Err(error) if attempt == ATTEMPTS => return Err(PathError { path, error }),
                 Err(_) if attempt > 1 => thread::sleep(Duration::from_millis(20)),
@@ -419,6 +422,36 @@ mod tests {
 
         drop(LaunchDirectories::below(parent.path(), Home::Empty).unwrap());
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+    }
+
+    /// Without what tells it from directories of others, nobody removes the rest if this process is killed.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_it_is_known_by_goes_last() {
+        use rustix::fs::inotify::{CreateFlags, Reader, WatchFlags, add_watch, init};
+
+        let parent = tempfile::tempdir().unwrap();
+        let sandbox = LaunchDirectories::below(parent.path(), Home::Empty).unwrap();
+        let place = Scratch::below(parent.path()).unwrap();
+        for name in ["install/a", "acp-registry-abcdef/home", "acp-registry-ghijkl/home"] {
+            fs::create_dir_all(place.path().join(name)).unwrap();
+        }
+        let paths = [sandbox.path(), place.path()].map(Path::to_owned);
+        let watches = paths.map(|path| {
+            let watch = init(CreateFlags::NONBLOCK).unwrap();
+            add_watch(&watch, path, WatchFlags::DELETE).unwrap();
+            watch
+        });
+        drop((sandbox, place));
+        for (watch, (count, last)) in watches.iter().zip([(4, "work"), (3, "install")]) {
+            let mut buffer = [std::mem::MaybeUninit::uninit(); 4096];
+            let mut events = Reader::new(watch, &mut buffer);
+            let mut gone = Vec::new();
+            while let Ok(event) = events.next() {
+                gone.extend(event.file_name().map(|name| name.to_str().unwrap().to_owned()));
+            }
+            assert_eq!((gone.len(), gone.last().map(String::as_str)), (count, Some(last)), "{gone:?}");
+        }
     }
 
     #[test]

@@ -44,9 +44,9 @@ mod tree;
 #[cfg_attr(not(target_os = "linux"), path = "not_linux.rs")]
 mod platform;
 
-pub use abandoned::{INSTALLED, remove_abandoned};
+pub use abandoned::remove_abandoned;
 pub use canaries::Canaries;
-pub use directories::{Home, LaunchDirectories, Scratch, UserDirectory};
+pub use directories::{Home, INSTALLED, LaunchDirectories, Scratch, UserDirectory};
 pub use environment::{Environment, is_executable};
 pub use isolation::{Isolation, IsolationError, Network};
 pub use launch::{LaunchSpec, Obstacle};
