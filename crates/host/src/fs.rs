@@ -6,7 +6,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use acp_registry_plan::digest::{Hasher, Sha256};
 use acp_registry_plan::failure::Failure;
@@ -14,6 +14,7 @@ use rayon::prelude::*;
 
 #[cfg(unix)]
 use crate::directory::OpenDirectory;
+use crate::remove::remove_tree;
 
 /// Number of bytes available to this user on the directory's file system; `None` if unknown.
 pub fn available(directory: &Path) -> Option<u64> {
@@ -516,17 +517,19 @@ fn prefix(path: &Path) -> OsString {
     prefix
 }
 
+/// Whether a name is this prefix with random letters and digits.
+fn is_random(name: &OsStr, prefix: &OsStr) -> bool {
+    let rest = name.as_encoded_bytes().strip_prefix(prefix.as_encoded_bytes());
+    rest.is_some_and(|rest| rest.len() == RANDOM && rest.iter().all(u8::is_ascii_alphanumeric))
+}
+
 /// Removes what killed runs of [`write_atomic`] have left of a file. The caller knows that no other process writes the file,
 /// such as by a lock. Only regular files are removed, and what cannot be removed stays.
 pub fn clear_unfinished(path: &Path) {
     let prefix = prefix(path);
-    let is_own = |name: &OsStr| {
-        let rest = name.as_encoded_bytes().strip_prefix(prefix.as_encoded_bytes());
-        prefix != UNFINISHED
-            && rest.is_some_and(|rest| rest.len() == RANDOM && rest.iter().all(u8::is_ascii_alphanumeric))
-    };
     for item in fs::read_dir(parent(path)).into_iter().flatten().flatten() {
-        if is_own(&item.file_name()) && item.file_type().is_ok_and(|kind| kind.is_file()) {
+        let is_own = prefix != UNFINISHED && is_random(&item.file_name(), &prefix);
+        if is_own && item.file_type().is_ok_and(|kind| kind.is_file()) {
             let _ = fs::remove_file(item.path());
         }
     }
@@ -819,11 +822,35 @@ fn clone(from: &Path, to: &Path) -> io::Result<()> {
 /// A new directory next to the one that it will replace.
 ///
 /// The target is not changed until [`Staging::replace`] succeeds. If the staging directory is dropped before, it is
-/// deleted.
+/// deleted. If the process is killed, the next one for the same target deletes it, where directories can be locked.
 #[derive(Debug)]
 pub struct Staging {
     directory: tempfile::TempDir,
     target: PathBuf,
+    /// The lock of the directory, which tells others that it is in use.
+    _mark: Option<File>,
+}
+
+/// Minimum age of a staging directory that another process deletes. A younger one may not be locked yet.
+const SETTLED: Duration = Duration::from_mins(1);
+
+/// Deletes the staging directories of killed processes.
+fn remove_abandoned(parent: &Path, prefix: &OsStr) {
+    for item in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let age = || item.metadata().and_then(|metadata| metadata.modified()).ok()?.elapsed().ok();
+        if !is_random(&item.file_name(), prefix)
+            || !item.file_type().is_ok_and(|kind| kind.is_dir())
+            || age().is_none_or(|age| age < SETTLED)
+        {
+            continue;
+        }
+        // Held until the end, so that only one process deletes it.
+        if let Ok(directory) = open_no_follow(&item.path())
+            && directory.try_lock().is_ok()
+        {
+            let _ = remove_tree(&item.path());
+        }
+    }
 }
 
 impl Staging {
@@ -840,10 +867,12 @@ impl Staging {
         let mut prefix = OsString::from(".");
         prefix.push(target.file_name().unwrap_or_default());
         prefix.push(".new-");
-        let directory = tempfile::Builder::new().prefix(&prefix).tempdir_in(parent);
+        remove_abandoned(parent, &prefix);
+        let directory = tempfile::Builder::new().prefix(&prefix).rand_bytes(RANDOM).tempdir_in(parent);
         let directory = directory.map_err(without_path).map_err(PathError::at(named))?;
+        let mark = open_no_follow(directory.path()).ok().filter(|mark| mark.try_lock_shared().is_ok());
         make_readable(directory.path()).map_err(PathError::at(directory.path()))?;
-        Ok(Self { directory, target })
+        Ok(Self { directory, target, _mark: mark })
     }
 
     /// The directory to fill.
@@ -1104,7 +1133,7 @@ mod tests {
             use std::os::unix::fs::PermissionsExt as _;
 
             fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
-            let early = SystemTime::UNIX_EPOCH - std::time::Duration::from_millis(1500);
+            let early = SystemTime::UNIX_EPOCH - Duration::from_millis(1500);
             File::options().write(true).open(&file).unwrap().set_modified(early).unwrap();
             assert_eq!(from.state("a/x").unwrap(), Some((1, SystemTime::UNIX_EPOCH, 0o640)));
         }
@@ -1120,6 +1149,36 @@ mod tests {
         fs::write(staging.path().join("x"), "x").unwrap();
         drop(staging);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_a_killed_process_has_staged_goes_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let make = |name: &str, age: Duration| {
+            let path = folder.path().join(name);
+            fs::create_dir(&path).unwrap();
+            fs::write(path.join("x"), "x").unwrap();
+            File::open(&path).unwrap().set_modified(SystemTime::now() - age).unwrap();
+            path
+        };
+        let target = folder.path().join("out");
+        let left = make(".out.new-Ab12Cd", SETTLED * 2);
+        let stay = [
+            make(".out.new-Young1", Duration::ZERO),
+            make(".out.new-Ab12Cd.old", SETTLED * 2),
+            make(".out.new-longer1", SETTLED * 2),
+            make(".other.new-Ab12Cd", SETTLED * 2),
+            make("out.new-Ab12Cd", SETTLED * 2),
+        ];
+        fs::write(folder.path().join(".out.new-aFile1"), "").unwrap();
+        std::os::unix::fs::symlink(&stay[3], folder.path().join(".out.new-aLink1")).unwrap();
+        let one = Staging::beside(&target).unwrap();
+        File::open(one.path()).unwrap().set_modified(SystemTime::now() - SETTLED * 2).unwrap();
+        let two = Staging::beside(&target).unwrap();
+        assert!(!left.exists() && one.path().is_dir() && stay.iter().all(|path| path.join("x").is_file()));
+        drop((one, two));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), stay.len() + 2);
     }
 
     #[cfg(target_os = "linux")]
