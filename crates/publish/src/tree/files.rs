@@ -422,20 +422,33 @@ fn refuse_place(directory: &Path, registry: &Path) -> Result<Option<PathBuf>, Tr
 /// Refuses to replace a directory that holds anything but an earlier tree, because its content would be deleted.
 fn refuse_loss(directory: &Path, registry: &Path) -> Result<(), TreeError> {
     let Some(real) = refuse_place(directory, registry)? else { return Ok(()) };
-    let list_text = read_bounded(&real.join(SUMS), &real, SUMS_LIMIT).unwrap_or_default();
-    let list_text = String::from_utf8_lossy(&list_text);
-    let listed = sums::names(&list_text);
-    let folders: HashSet<&str> = listed.iter().flat_map(|name| folders(name)).collect();
-    let mut foreign: Option<String> = None;
-    list(&real, "", &mut |name| {
-        let is_folder = folders.contains(name);
-        let is_first = foreign.as_deref().is_none_or(|first| name < first);
-        if !is_folder && is_first && sums::is_foreign(&listed, name) {
-            foreign = Some(name.to_owned());
-        }
-        is_folder
-    })?;
+    let foreign = foreign(&real, || read_bounded(&real.join(SUMS), &real, SUMS_LIMIT).unwrap_or_default())?;
     foreign.map_or(Ok(()), |name| Err(TreeError::Foreign(directory.to_owned(), printable(&name).into_owned())))
+}
+
+/// The first file in a directory that is not in the list of digests, which `read` reads.
+fn foreign(directory: &Path, mut read: impl FnMut() -> Vec<u8>) -> Result<Option<String>, PathError> {
+    let mut list_text = read();
+    loop {
+        let text = String::from_utf8_lossy(&list_text);
+        let listed = sums::names(&text);
+        let folders: HashSet<&str> = listed.iter().flat_map(|name| folders(name)).collect();
+        let mut foreign: Option<String> = None;
+        list(directory, "", &mut |name| {
+            let is_folder = folders.contains(name);
+            let is_first = foreign.as_deref().is_none_or(|first| name < first);
+            if !is_folder && is_first && sums::is_foreign(&listed, name) {
+                foreign = Some(name.to_owned());
+            }
+            is_folder
+        })?;
+        let now = if foreign.is_some() { read() } else { return Ok(None) };
+        if now == list_text {
+            return Ok(foreign);
+        }
+        // Another build has replaced the tree meanwhile.
+        list_text = now;
+    }
 }
 
 /// Refuses a directory that would be loaded as an agent of the registry.
@@ -689,6 +702,29 @@ mod tests {
             drop((tree, output));
             assert_eq!(beside(), ["r"]);
         }
+    }
+
+    #[test]
+    fn a_tree_that_another_build_replaces_meanwhile_is_no_loss() {
+        let folder = tempfile::tempdir().unwrap();
+        let found = |lists: [&str; 3], then: &[&str]| {
+            let mut lists = lists.into_iter();
+            let read = || {
+                let list = lists.next().unwrap();
+                let lines: String = list.split_whitespace().map(|name| format!("0  {name}\n")).collect();
+                lines.into_bytes()
+            };
+            fs::remove_dir_all(folder.path()).unwrap();
+            for name in then {
+                let path = folder.path().join(name);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, "").unwrap();
+            }
+            foreign(folder.path(), read).unwrap()
+        };
+        assert_eq!(found(["a", "a agents/d/x", ""], &["a", "agents/d/x"]), None);
+        assert_eq!(found(["a", "a b", "a b"], &["a", "b", "mine"]).as_deref(), Some("mine"));
+        assert_eq!(found(["a", "a", ""], &["a", "agents/d/x"]).as_deref(), Some("agents"));
     }
 
     #[test]
