@@ -154,6 +154,10 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             ui,
             session.store.keep_for(version, args.client.id, &|holder| ui.note(&format!("waiting for {holder}"))),
         )?;
+        if let Err(store::Error::NotInstalled { id, .. }) = &kept {
+            let message = format!("{id} {} was removed meanwhile; nothing was written", version.receipt.version);
+            return Err(Failure::unable(message).help("run the command again"));
+        }
         if let Err(error) = kept {
             ui.warning(&format!("`gc` will remove the program once {} is updated: {error}", args.agent.id));
         }

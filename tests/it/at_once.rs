@@ -8,6 +8,8 @@ use std::process::{Child, Stdio};
 use std::sync::{Mutex, mpsc};
 use std::time::{Duration, SystemTime};
 
+use acp_registry::host::lock::{Acquisition, Lock};
+use acp_registry::store::{self, Store};
 use nix::sys::signal::Signal;
 
 use crate::agents::{people, text};
@@ -86,11 +88,7 @@ fn a_process_that_holds_the_lock_for_ever_is_named() {
     let people = people();
     assert_eq!(people.run(&["install", "a"]).code, 0);
     let path = people.root().join("agents/.a.lock");
-    let acp_registry::host::lock::Acquisition::Mine(lock) =
-        acp_registry::host::lock::Lock::ask(&path, "asleep").unwrap()
-    else {
-        panic!("it is free")
-    };
+    let Acquisition::Mine(lock) = Lock::ask(&path, "asleep").unwrap() else { panic!("it is free") };
     let run = people.run(&["install", "a", "--wait", "0.2"]);
     let expected = format!("`a` is in use by process {}: asleep; it was waited for 0.2 s", std::process::id());
     assert!(run.code == 3 && run.stderr.contains(&expected), "{}", run.stderr);
@@ -211,4 +209,35 @@ fn an_empty_folder_is_no_agent() {
     assert!(people.run(&["uninstall", "b"]).stderr.contains("`b` is not installed"));
     assert_eq!(people.run(&["gc"]).code, 0);
     assert!(!empty.exists() && !people.root().join("agents/.b.lock").exists());
+}
+
+#[test]
+fn settings_do_not_name_a_program_that_is_removed_meanwhile() {
+    let people = people();
+    assert_eq!(people.run(&["install", "a"]).code, 0);
+    let (file, talk) = (people.env.path("settings.json"), people.env.path("talk"));
+    let config = || people.command(&["config", "zed", "a", "--direct", "--write", "--file", file.to_str().unwrap()]);
+    let path = people.root().join("agents/.a.lock");
+    let Acquisition::Mine(lock) = Lock::ask(&path, "asleep").unwrap() else { panic!("it is free") };
+    let mut child = config().stdout(Stdio::null()).stderr(File::create(&talk).unwrap()).spawn().unwrap();
+    let told = || fs::read_to_string(&talk).unwrap();
+    wait_until("it waits for the lock", || told().contains("waiting for process"));
+    fs::remove_dir_all(people.root().join("agents/a")).unwrap();
+    drop(lock);
+    assert_eq!(child.wait().unwrap().code(), Some(3), "{}", told());
+    let expected = "error: a 1.0.0 was removed meanwhile; nothing was written\nhelp: run the command again\n";
+    assert!(told().ends_with(expected), "{}", told());
+    assert!(!file.exists() && people.is_gone());
+
+    // Nor if settings had named it before.
+    assert_eq!(people.run(&["install", "a"]).code, 0);
+    assert!(config().status().unwrap().success());
+    let store = Store::at(people.root()).unwrap();
+    let version = store.agent("a").unwrap().unwrap().current;
+    assert!(version.receipt.named_by.contains("zed"));
+    assert_eq!(people.run(&["uninstall", "a"]).code, 0);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let kept = runtime.block_on(store.keep_for(&version, "zed", &|_| ()));
+    assert!(matches!(kept, Err(store::Error::NotInstalled { .. })));
+    assert!(people.is_gone());
 }

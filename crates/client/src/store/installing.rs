@@ -271,14 +271,20 @@ impl Store {
     /// Records that settings of a client name the program of a version, which garbage collection keeps from now on.
     ///
     /// # Errors
-    /// [`Error`]; garbage collection may then remove the version when it is not current.
+    /// [`Error::NotInstalled`] if the version is gone. With other errors, garbage collection may remove it when it is not
+    /// current.
     pub async fn keep_for(&self, version: &Version, client: &str, wait: &Waiting<'_>) -> Result<(), Error> {
-        if version.receipt.named_by.contains(client) {
+        // It may have been removed since it was read.
+        if Version::read(&version.directory)?.is_some_and(|there| there.receipt.named_by.contains(client)) {
             return Ok(());
         }
         let id = &version.receipt.id;
-        let _lock = self.lock(id, &format!("noting that settings name {id}"), wait).await?;
+        let lock = self.lock(id, &format!("noting that settings name {id}"), wait).await?;
         let Some(mut version) = Version::read(&version.directory)? else {
+            if !self.directory(id).exists() {
+                lock.remove();
+                self.forget_empty();
+            }
             return Err(self.not_installed(id));
         };
         version.receipt.named_by.insert(client.to_owned());
