@@ -109,6 +109,9 @@ fn script() -> String {
 /// Packages of npm: a name, members of `package.json`, files, and whether npx starts the package.
 type NpmShape = (&'static str, Value, Vec<(&'static str, String)>, Option<bool>);
 
+/// Ends unless it is started by its name.
+const CALLED: &str = "#!/usr/bin/env node\nif (require('path').basename(process.argv[1]) !== 'called') process.exit(1)";
+
 /// Writes the file of the command after npm has made its links.
 const LATE: &str = "require('fs').copyFileSync('agent.js', 'late.js')";
 
@@ -175,6 +178,7 @@ fn npm_shapes(node: &str, absent: &str) -> Vec<NpmShape> {
         ("above", json!({ "bin": "../cli.js" }), one(agent()), yes),
         ("alias", json!({ "bin": { "a": "cli.js", "b": "./cli.js" } }), one(agent()), yes),
         ("single", json!({ "bin": { "other-name": "cli.js" } }), one(agent()), yes),
+        ("called", json!({ "bin": { "called": "cli.js", "other": "cli.js" } }), one(own(CALLED)), yes),
         ("slash", json!({ "bin": { "a/slash": "cli.js", "b": "other.js" } }), two(), yes),
         ("commandless", json!({ "bin": {} }), one(agent()), no),
         ("helper", json!({ "bin": { "helper": "cli.js" } }), one(agent()), yes),

@@ -68,6 +68,7 @@ pub(super) async fn install(work: &InstallJob<'_>, target: &BinaryTarget) -> Res
     let verified = wanted.first().map_or(DigestSource::None, |(verified, _)| *verified);
     Ok(Placed {
         program,
+        link: None,
         interpreter: None,
         proof: Proof { verified, sha256: Some(found), integrity: None },
         provenance,

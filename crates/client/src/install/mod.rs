@@ -104,7 +104,7 @@ pub struct Start {
 }
 
 impl Start {
-    /// The start of a source by its file. `beside` has the directories of programs that were installed with it.
+    /// The start of a source by its file, or by a link to it. `beside` has the directories of programs that were installed with it.
     pub(crate) fn new(
         source: &Source,
         program: PathBuf,
@@ -152,6 +152,8 @@ pub struct Remarks {
 pub struct Placed {
     /// Absolute path of the agent's own file.
     pub program: PathBuf,
+    /// The link to it that npx starts: a program may look at the name by which it is started.
+    pub link: Option<PathBuf>,
     /// The interpreter of that file, if the system cannot start it directly.
     pub interpreter: Option<Interpreter>,
     /// How the bytes were verified.
@@ -296,7 +298,8 @@ impl Placed {
         let absent = |name: &str| PathError::at(Path::new(name))(std::io::ErrorKind::NotFound.into());
         let found = |one: &Interpreter| one.program.clone().ok_or_else(|| absent(&one.name));
         let runtime = self.interpreter.as_ref().map(|one| Ok::<_, PathError>((one, found(one)?))).transpose()?;
-        Ok(Start::new(source, self.program.clone(), runtime, beside))
+        let file = self.link.as_ref().unwrap_or(&self.program);
+        Ok(Start::new(source, file.clone(), runtime, beside))
     }
 }
 

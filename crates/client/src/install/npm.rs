@@ -133,7 +133,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     let own = package_json(&name, directory).map_err(no_command)?;
     let (command, commands) = choose(&name, &own, wanted.command.as_deref(), directory)
         .map_err(|(problem, suggestion)| Error::NoCommand { package: package.to_owned(), problem, suggestion })?;
-    let file = command_file(&name, &command, &commands, directory).map_err(no_command)?;
+    let (file, link) = command_file(&name, &command, &commands, directory).map_err(no_command)?;
     let program = open_file(&file).map(Program::examine);
     // The shell through which npx starts commands reads such a file itself.
     let shell = matches!(program, Ok(Program::Other(_))).then(|| installer.environment.find("sh"));
@@ -197,7 +197,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
         (None, None) => None,
     };
     let proof = Proof { verified, sha256: None, integrity };
-    Ok(Placed { program: file, interpreter, proof, provenance, remarks })
+    Ok(Placed { program: file, link, interpreter, proof, provenance, remarks })
 }
 
 /// Has npm install a package, or what a list has. Returns the end of what npm writes to stderr.
@@ -572,9 +572,14 @@ fn choose(
     Ok((command, all))
 }
 
-/// The file that npx would start for a command: npm's link leads to it. The error is what is wrong as the rest of a
-/// sentence about the package.
-fn command_file(name: &str, command: &str, commands: &Commands, directory: &Path) -> Result<PathBuf, String> {
+/// The file that npx would start for a command, and the link to it. The error is what is wrong as the rest of a sentence about
+/// the package.
+fn command_file(
+    name: &str,
+    command: &str,
+    commands: &Commands,
+    directory: &Path,
+) -> Result<(PathBuf, Option<PathBuf>), String> {
     let folder = directory.join("node_modules");
     let directory = directory.canonicalize().map_err(|error| unreadable(&error))?;
     let file = file_of_command(name, commands.bin.as_deref(), command).unwrap_or_default();
@@ -585,9 +590,13 @@ fn command_file(name: &str, command: &str, commands: &Commands, directory: &Path
     if commands.are_linked && !has_link {
         return Err(problem("was not there when npm made the links that npx starts"));
     }
-    let path = if commands.are_linked && cfg!(unix) { link } else { folder.join(name).join(&file) };
+    let path = if commands.are_linked && cfg!(unix) { link.clone() } else { folder.join(name).join(&file) };
     let path = resolve_below(&path, &directory).map_err(|_| problem("is not there or leads elsewhere"))?;
-    if commands.are_linked && !is_executable(&path) { Err(problem("is not executable")) } else { Ok(path) }
+    if commands.are_linked && !is_executable(&path) {
+        return Err(problem("is not executable"));
+    }
+    let link = Some(link).filter(|link| cfg!(unix) && resolve_below(link, &directory).is_ok_and(|real| real == path));
+    Ok((path, link))
 }
 
 /// What npm's failure means if it refers to a cooldown, and the registry has the version.
@@ -720,7 +729,7 @@ mod tests {
         let own = package_json("p", folder.path()).unwrap();
         assert_eq!(own.node().as_deref(), Some("2"));
         let Ok((command, commands)) = choose("p", &own, None, folder.path()) else { panic!("no command") };
-        let file = command_file("p", &command, &commands, folder.path()).unwrap();
+        let (file, _) = command_file("p", &command, &commands, folder.path()).unwrap();
         assert!(file.ends_with("node_modules/p/c.js"), "{}", file.display());
     }
 

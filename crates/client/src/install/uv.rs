@@ -116,7 +116,7 @@ pub(super) async fn install(work: &InstallJob<'_>, wanted: &Package) -> Result<P
     };
     let proof = Proof { verified, sha256: None, integrity: None };
     let remarks = Remarks { may_build: installer.allow_build, ..Remarks::default() };
-    Ok(Placed { program, interpreter: None, proof, provenance, remarks })
+    Ok(Placed { program, link: None, interpreter: None, proof, provenance, remarks })
 }
 
 /// Who has built a package, and a list of it and its dependencies in which it has only files that are attested.

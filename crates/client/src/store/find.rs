@@ -169,7 +169,9 @@ fn to_program(version: &Version) -> Vec<PathBuf> {
     let program = version.program();
     let agent = directory.parent().unwrap_or(directory);
     let mut paths = vec![agent.to_owned(), agent.join(CURRENT), directory.join(RECEIPT)];
-    let below = program.ancestors().take_while(|path| path.starts_with(directory));
-    paths.extend(below.map(Path::to_owned));
+    for file in [Some(program), version.link()].into_iter().flatten() {
+        let below = file.ancestors().take_while(|path| path.starts_with(directory));
+        paths.extend(below.map(Path::to_owned));
+    }
     paths
 }

@@ -40,6 +40,9 @@ pub struct Receipt {
     pub proof: Proof,
     /// The agent's own file, relative to the version's directory, with `/` between the parts.
     pub program: String,
+    /// The link to it that is started instead, relative to the version's directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
     /// Its size in bytes, which shows a file that was lost in a power cut.
     pub program_size: u64,
     /// Its times, which show a file that was written to since.
@@ -96,6 +99,7 @@ impl Receipt {
             source: plan.source.clone(),
             proof: placed.proof,
             program: relative(&placed.program, directory)?,
+            link: placed.link.as_deref().and_then(|link| link_name(link, directory)),
             program_size: placed.program.metadata()?.len(),
             program_stamp: Stamp::of(&placed.program)?,
             interpreter: placed.interpreter,
@@ -131,7 +135,8 @@ impl Receipt {
             return Err(format!("form {} is of another version of this program", receipt.schema));
         }
         let is_below = |part| matches!(part, Component::Normal(_));
-        if receipt.program.is_empty() || !Path::new(&receipt.program).components().all(is_below) {
+        let paths = [Some(&receipt.program), receipt.link.as_ref()];
+        if !paths.into_iter().flatten().all(|path| !path.is_empty() && Path::new(path).components().all(is_below)) {
             return Err("the program is not below the directory".to_owned());
         }
         if receipt.id != *id {
@@ -190,6 +195,12 @@ fn relative(path: &Path, directory: &Path) -> std::io::Result<String> {
         return Err(std::io::Error::other("the program is a link that leads out of the installation"));
     }
     file_name(&real, &directory).ok_or_else(|| std::io::Error::other("the program's name is not Unicode"))
+}
+
+/// The path of a link below a directory.
+fn link_name(link: &Path, directory: &Path) -> Option<String> {
+    let folder = link.parent()?.canonicalize().ok()?;
+    file_name(&folder.join(link.file_name()?), &directory.canonicalize().ok()?)
 }
 
 /// The path below a directory, with `/` between the parts; `None` where it is not Unicode. Compares bytes: a package has tens

@@ -75,6 +75,11 @@ impl Version {
         self.file_path(&self.receipt.program)
     }
 
+    /// The link to it that npx would start.
+    pub(super) fn link(&self) -> Option<PathBuf> {
+        self.receipt.link.as_ref().map(|link| self.file_path(link))
+    }
+
     /// Whether the program has its size and can be started: a quick check, not a proof.
     #[must_use]
     pub fn is_whole(&self) -> bool {
@@ -100,6 +105,9 @@ impl Version {
         let found = interpreter.as_ref().map(|interpreter| interpreter.find(environment)).transpose()?;
         let program = self.program();
         let beside = beside(source.kind(), &program, &self.directory);
+        let is_same =
+            |link: &PathBuf| matches!((link.canonicalize(), program.canonicalize()), (Ok(a), Ok(b)) if a == b);
+        let program = self.link().filter(is_same).unwrap_or(program);
         Ok(Start::new(source, program, interpreter.as_ref().zip(found), beside))
     }
 
