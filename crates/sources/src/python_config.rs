@@ -37,7 +37,7 @@ pub fn python_index(
         let has_password = Url::parse(address).is_ok_and(|url| url.password().is_some());
         let netrc = netrc(surroundings).filter(|_| !has_password);
         let of_netrc = || read_netrc(&read(&netrc?)?, &base);
-        if let Some((user, password)) = of_name(name, surroundings).or_else(of_netrc) {
+        if let Some((user, password)) = find_password(name, surroundings).or_else(of_netrc) {
             credentials.add(&base, &Secret::Basic(user, password));
         }
         Ok(base)
@@ -86,7 +86,7 @@ fn credential_variables(name: &str) -> [String; 2] {
 }
 
 /// User name and password for an index of this name.
-fn of_name(name: Option<&str>, surroundings: &Surroundings<'_>) -> Option<(String, String)> {
+fn find_password(name: Option<&str>, surroundings: &Surroundings<'_>) -> Option<(String, String)> {
     let [user, password] = credential_variables(name?).map(|variable| surroundings.set(&variable));
     (user.is_some() || password.is_some()).then(|| (user.unwrap_or_default(), password.unwrap_or_default()))
 }
