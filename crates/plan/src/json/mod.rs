@@ -209,8 +209,13 @@ pub fn read_members<'a, const COUNT: usize>(
 
 /// An upper bound for the number of values in a text: counts the characters that precede keys, items and objects.
 fn values(text: &[u8]) -> usize {
-    let count = |part: &[u8]| part.iter().filter(|byte| matches!(byte, b',' | b':' | b'[' | b'{')).count();
-    1 + structure(text).map(count).sum::<usize>()
+    let mut count = 1;
+    for part in structure(text) {
+        for byte in part {
+            count += usize::from(matches!(byte, b',' | b':' | b'[' | b'{'));
+        }
+    }
+    count
 }
 
 /// Checks that a document is not nested deeper than a [`serde_json::Value`] is parsed. Parts that are only passed over may be.
