@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_settings_the_one_that_npm_takes_counts() {
+    fn the_setting_that_npm_takes_counts() {
         let twice = "registry=https://old.example\nregistry=https://new.example\n";
         assert_eq!(default(&[(".npmrc", twice)], &[], None), "https://new.example/");
         let variables =

@@ -424,7 +424,7 @@ mod tests {
         assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
     }
 
-    /// Without what tells it from directories of others, nobody removes the rest if this process is killed.
+    /// If this process is killed, `gc` recognises the directory by that entry.
     #[cfg(target_os = "linux")]
     #[test]
     fn what_it_is_known_by_goes_last() {
