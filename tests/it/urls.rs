@@ -191,6 +191,36 @@ fn python_packages_are_checked_in_both_forms_of_the_index() {
 }
 
 #[test]
+fn the_first_index_of_uv_that_has_a_package_counts() {
+    let server = Server::answering(|asked| {
+        let page = |file: &str| -> Answer {
+            (
+                200,
+                vec![("Content-Type", "text/html".to_owned())],
+                format!("<a href='{file}#sha256=x'>{file}</a>").into(),
+            )
+        };
+        match asked.path.as_str() {
+            "/own/a/" => page("a-1.0.0-py3-none-any.whl"),
+            "/simple/a/" => page("a-2.0.0-py3-none-any.whl"),
+            "/simple/b/" => page("b-1.0.0-py3-none-any.whl"),
+            _ => status(404),
+        }
+    });
+    let env = Env::empty();
+    for (id, package) in [("of-first", "a==1.0.0"), ("of-default", "b==1.0.0"), ("hidden", "a==2.0.0")] {
+        agent(&env, id, &manifest(id, &json!({ "uvx": { "package": package } }), &json!({})));
+    }
+    let mut command = env.command(&["--allow-host", &server.host, "validate", "--urls", "--no-cache", "--json"]);
+    command.env("ACP_REGISTRY_PYPI", server.url("/simple")).env("UV_INDEX", server.url("/own"));
+    let report: Value = serde_json::from_str(&Run::of(&mut command).stdout).unwrap();
+    let findings = report["findings"].as_array().unwrap().iter();
+    let missing = findings.filter(|finding| finding["rule"].as_str().unwrap().starts_with("pypi/"));
+    let missing: Vec<&str> = missing.map(|finding| finding["message"].as_str().unwrap()).collect();
+    assert_eq!(missing, ["the Python package index has no `2.0.0` of `a`"], "{report}");
+}
+
+#[test]
 fn github_says_what_a_release_has_instead() {
     let asset = |name: &str| json!({ "name": name, "state": "uploaded", "digest": null });
     for (release, part) in [
