@@ -17,7 +17,7 @@ use serde::Serialize;
 use url::Url;
 
 use crate::install::Start;
-use crate::store::Version;
+use crate::store::{self, Version};
 
 /// The method names a program other than the agent's own.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -65,7 +65,7 @@ pub(crate) fn in_terminal(version: &Version, start: Start, way: TerminalWay) -> 
 /// Whether a path leads to this file.
 fn is_same(path: &str, file: &Path) -> bool {
     let path = Path::new(path);
-    path.is_absolute() && matches!((path.canonicalize(), file.canonicalize()), (Ok(a), Ok(b)) if a == b)
+    path.is_absolute() && store::is_same(path, file)
 }
 
 /// Whether a path, which may exist on its author's machine only, ends with the name of this file.

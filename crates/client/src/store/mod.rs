@@ -74,8 +74,8 @@ pub use installing::{InstallOrder, InstallOutcome, MakeCurrent};
 pub use integrity::Damage;
 pub use receipt::Receipt;
 pub use removal::{Freed, Removed};
-pub(crate) use version::LINK;
 pub use version::Version;
+pub(crate) use version::{LINK, is_same};
 
 /// A directory that may hold a version.
 #[derive(Debug)]

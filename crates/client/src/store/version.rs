@@ -105,9 +105,7 @@ impl Version {
         let found = interpreter.as_ref().map(|interpreter| interpreter.find(environment)).transpose()?;
         let program = self.program();
         let beside = beside(source.kind(), &program, &self.directory);
-        let is_same =
-            |link: &PathBuf| matches!((link.canonicalize(), program.canonicalize()), (Ok(a), Ok(b)) if a == b);
-        let program = self.link().filter(is_same).unwrap_or(program);
+        let program = self.link().filter(|link| is_same(link, &program)).unwrap_or(program);
         Ok(Start::new(source, program, interpreter.as_ref().zip(found), beside))
     }
 
@@ -218,6 +216,11 @@ impl Store {
         let place = self.place(&plan.id, &plan.folder());
         documents::Launch::planned(plan, &place, &Self::files(&place))
     }
+}
+
+/// Whether two paths lead to one file.
+pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 #[cfg(test)]
