@@ -8,7 +8,7 @@ use acp_registry::handshake::{FailReason, HandshakeOptions, Outcome, Verdict, ch
 use acp_registry::host::fs::{read_bounded, temporary, write_atomic};
 use acp_registry::host::process::{self, Environment, Isolation, LaunchSpec, Namespace, Network, Orphans};
 use acp_registry::ops::unremoved;
-use acp_registry::text::{plural, printable, quote};
+use acp_registry::text::{nearest, plural, printable, quote};
 use acp_registry::verify::VerifyEvent;
 
 use crate::documents::Document;
@@ -117,7 +117,10 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let recipes = global.config()?.examine.recipes;
         if !recipes.contains_key(id) {
             let text = format!("there is no `[examine.{}]` in the registry's `registry.toml`", printable(id));
-            return Err(Failure::usage(text));
+            return Err(match nearest(id, recipes.keys().map(String::as_str)) {
+                Some(near) => Failure::usage(text).help(format!("did you mean {}?", quote(near))).suggest([near]),
+                None => Failure::usage(text).help("add it, or leave out --recipe"),
+            });
         }
         demand = demand.with_recipes(recipes);
     }

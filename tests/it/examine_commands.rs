@@ -202,6 +202,8 @@ fn probe_uses_the_recipe_of_an_agent_of_the_registry() {
     let run = probe(&["--recipe", "other"]);
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("there is no `[examine.other]` in the registry's `registry.toml`"), "{}", run.stderr);
+    let run = probe(&["--recipe", "let"]);
+    assert!(run.code == 2 && run.stderr.contains("help: did you mean `led`?"), "{}", run.stderr);
 }
 
 /// Some agents start only when a provider is configured.

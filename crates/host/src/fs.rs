@@ -94,9 +94,14 @@ impl PathError {
 
     /// How to fix it where `flag` names the path: the own remedy, otherwise `usual`, or another file or directory.
     pub fn or_another(&self, usual: &str, what: &str, flag: &str) -> String {
-        // A file cannot be made into a directory by changing its permissions.
-        let is_file = what == "directory" && self.path.is_file();
-        let usual = if is_file { "remove the file" } else { usual };
+        let kind = self.error.kind();
+        let usual = match what {
+            // A file cannot be made into a directory by changing its permissions.
+            "directory" if self.path.is_file() || kind == io::ErrorKind::NotADirectory => "remove the file",
+            "directory" if kind == io::ErrorKind::ResourceBusy => "unmount what is mounted there",
+            "file" if self.path.is_dir() => "remove the directory",
+            _ => usual,
+        };
         format!("{}, or name another {what} with {flag}", self.remedy().unwrap_or(usual))
     }
 
@@ -1139,6 +1144,30 @@ mod tests {
         }
         assert_eq!(from.state("a").unwrap(), None);
         assert_eq!(from.state("missing").unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn the_remedy_for_a_path_is_that_for_its_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        let remedy = |path: &Path, kind: io::ErrorKind, what: &str| {
+            PathError::at(path)(kind.into()).or_another("make it writable", what, "--flag")
+        };
+        for (path, kind, what, begins) in [
+            (
+                &*file,
+                io::ErrorKind::PermissionDenied,
+                "directory",
+                "remove the file, or name another directory with --flag",
+            ),
+            (&file.join("x"), io::ErrorKind::NotADirectory, "directory", "remove the file, "),
+            (folder.path(), io::ErrorKind::ResourceBusy, "directory", "unmount what is mounted there, "),
+            (folder.path(), io::ErrorKind::IsADirectory, "file", "remove the directory, or name another file"),
+            (&file, io::ErrorKind::PermissionDenied, "file", "make it writable, "),
+        ] {
+            assert!(remedy(path, kind, what).starts_with(begins), "{kind}: {}", remedy(path, kind, what));
+        }
     }
 
     #[test]

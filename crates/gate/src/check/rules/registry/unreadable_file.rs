@@ -20,7 +20,10 @@ fn check(registry: &Registry, _options: &CheckOptions<'_>, report: &mut Reporter
         for (file, error) in [("agent.json", refusal(&entry.manifest)), ("icon.svg", refusal(&entry.icon))] {
             let Some(error) = error else { continue };
             report.about(FindingFile { agent: Some(&entry.id), file, ..FindingFile::default() }, |report| {
-                report.file(error.to_string()).help("put a regular, readable file in its place");
+                report.file(error.to_string()).help(match error {
+                    ReadError::Io(_) => "see that its permissions and the disk allow to read it",
+                    _ => "put a regular, readable file in its place",
+                });
             });
         }
     }
