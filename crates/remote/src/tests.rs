@@ -378,7 +378,8 @@ fn judge_with(fault: Fault, is_silent: bool, silence: Duration) -> Result<(), St
             let is_told = lines.last().is_some_and(|line| line.contains("is lost"));
             let is_answered =
                 matches!(fault, Fault::Cut(Part::New | Part::Prompt, _) | Fault::Stall(Part::New | Part::Prompt, _));
-            ensure(is_told || is_answered || lines == [ANSWER], "no request is answered with the loss")?;
+            let is_none_open = lines == [ANSWER] || lines == [ANSWER, SESSION];
+            ensure(is_told || is_answered || is_none_open, "no request is answered with the loss")?;
             // What has arrived as a whole before the cut is passed on.
             let whole = if let Fault::Cut(Part::Session, at) | Fault::Stall(Part::Session, at) = fault {
                 (0..sent.len()).filter(|count| HEAD.len() + events(&plain[..*count]).len() <= at).max().unwrap_or(0)
