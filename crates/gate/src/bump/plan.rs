@@ -6,10 +6,11 @@ use acp_registry_client::install::Kind;
 use acp_registry_examine::examination::{CheckRecord, CheckVerdict, Level, Record, VerdictCounts};
 use acp_registry_plan::manifest::{Channel, Manifest, PackageKind, Pin, Release, Version, extension};
 use acp_registry_plan::source::Edit;
-use acp_registry_plan::text::printable;
+use acp_registry_plan::text::{printable, quote};
 use acp_registry_sources::{RepositoryName, Sources, github};
 use serde::Serialize;
 
+use super::address::names;
 use super::gather::{ArchiveSource, Gathered, Lists, names_version};
 use super::newest::{Choice, HeldReason, Policy, choose};
 use super::offer::Offers;
@@ -167,6 +168,11 @@ impl Bumper<'_> {
         for (target, archive) in targets.iter().zip(futures_util::future::join_all(archives).await) {
             let archive = archive?;
             update.reasons.extend(archive.reasons);
+            if names(&target.cmd, release.version, &to).iter().any(|name| *name != target.cmd) {
+                update
+                    .reasons
+                    .push(format!("`cmd` {} names the earlier version, and was not changed", quote(&target.cmd)));
+            }
             update.set(manifest, &release.target_pointer(target, "archive"), Some(&archive.url))?;
             if target.sha256.is_some() || archive.sha256.is_some() {
                 let sha256 = archive.sha256.map(|digest| digest.to_string());

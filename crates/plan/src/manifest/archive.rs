@@ -33,6 +33,9 @@ pub fn moving_reference(url: &str) -> Option<String> {
 
     let stem = |segment: &str| segment.split('.').next().unwrap_or_default().to_owned();
     let named = segments.windows(2).filter(|pair| is_one_of(pair[0], BEFORE_BRANCHES)).map(|pair| stem(pair[1]));
+    // On the host for raw files of GitHub, the branch stands behind the repository.
+    let is_raw = url.split_once("://").is_some_and(|(_, rest)| rest.starts_with("raw.githubusercontent.com/"));
+    let named = named.chain(segments.get(3).filter(|_| is_raw).map(|branch| stem(branch)));
     let own = || Some(stem(file)).filter(|name| is_one_of(name, BRANCHES) && !is_pinned());
     let mut named = named.filter(|name| is_one_of(name, BRANCHES));
     word.map(ToOwned::to_owned).or_else(|| named.next()).or_else(own)
@@ -398,6 +401,7 @@ mod tests {
             ("https://h.example/a.zip?channel=latest", "latest"),
             ("https://h.example/nightly/a.zip", "nightly"),
             ("https://h.example/o/r/raw/main/a.zip", "main"),
+            ("https://raw.githubusercontent.com/o/r/main/a-1.0.0.zip", "main"),
             ("https://h.example/o/r/archive/refs/heads/main.zip", "main"),
             ("https://h.example/o/r/archive/master.tar.gz", "master"),
             ("https://h.example/o/r/zipball/main", "main"),

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use roxmltree::{Node, NodeId};
 
-use super::Icon;
 use super::css::{Declaration, Piece, SelectorKind};
+use super::{Icon, attribute};
 
 /// The properties that affect whether and how a shape is visible, and which colour filters make.
 pub(super) const PROPERTIES: [&str; 18] = [
@@ -83,8 +83,8 @@ impl<'b> Winners<'b> {
 
 /// The simple selectors that match an element.
 pub(super) fn keys<'n>(node: Node<'n, '_>) -> impl Iterator<Item = (SelectorKind, &'n str)> {
-    let classes = node.attribute("class").unwrap_or_default().split_ascii_whitespace();
+    let classes = attribute(node, "class").unwrap_or_default().split_ascii_whitespace();
     let name = [(SelectorKind::Any, ""), (SelectorKind::Element, node.tag_name().name())];
-    let id = node.attribute("id").map(|id| (SelectorKind::Id, id));
+    let id = attribute(node, "id").map(|id| (SelectorKind::Id, id));
     name.into_iter().chain(id).chain(classes.map(|class| (SelectorKind::Class, class)))
 }

@@ -9,7 +9,7 @@ use super::cascade::{self, Winners};
 use super::css::Declaration;
 use super::elements::Element;
 use super::paint::Sheets;
-use super::{Icon, PAINTS, Piece, Styled, value, value_range};
+use super::{Icon, PAINTS, Piece, Styled, attribute, value, value_range};
 
 /// A paint that is not one of the allowed keywords.
 pub(in super::super) struct Color {
@@ -36,7 +36,31 @@ const EMOJI: &[RangeInclusive<char>] = &[
     '\u{231A}'..='\u{231B}',
     '\u{23E9}'..='\u{23F3}',
     '\u{25FD}'..='\u{25FE}',
-    '\u{2600}'..='\u{27BF}',
+    '\u{2614}'..='\u{2615}',
+    '\u{2648}'..='\u{2653}',
+    '\u{267F}'..='\u{267F}',
+    '\u{2693}'..='\u{2693}',
+    '\u{26A1}'..='\u{26A1}',
+    '\u{26AA}'..='\u{26AB}',
+    '\u{26BD}'..='\u{26BE}',
+    '\u{26C4}'..='\u{26C5}',
+    '\u{26CE}'..='\u{26CE}',
+    '\u{26D4}'..='\u{26D4}',
+    '\u{26EA}'..='\u{26EA}',
+    '\u{26F2}'..='\u{26F3}',
+    '\u{26F5}'..='\u{26F5}',
+    '\u{26FA}'..='\u{26FA}',
+    '\u{26FD}'..='\u{26FD}',
+    '\u{2705}'..='\u{2705}',
+    '\u{270A}'..='\u{270B}',
+    '\u{2728}'..='\u{2728}',
+    '\u{274C}'..='\u{274C}',
+    '\u{274E}'..='\u{274E}',
+    '\u{2753}'..='\u{2755}',
+    '\u{2757}'..='\u{2757}',
+    '\u{2795}'..='\u{2797}',
+    '\u{27B0}'..='\u{27B0}',
+    '\u{27BF}'..='\u{27BF}',
     '\u{2B1B}'..='\u{2B1C}',
     '\u{2B50}'..='\u{2B50}',
     '\u{2B55}'..='\u{2B55}',
@@ -131,8 +155,8 @@ fn built_in_color(icon: &Icon<'_>, node: Node<'_, '_>, element: &Element<'_>, se
         "feDiffuseLighting" | "feSpecularLighting" => lacks("lighting-color"),
         // A constant makes white.
         "feComposite" => {
-            node.attribute("operator") == Some("arithmetic")
-                && node.attribute("k4").is_some_and(|constant| constant.trim().parse() != Ok(0.0))
+            attribute(node, "operator") == Some("arithmetic")
+                && attribute(node, "k4").is_some_and(|constant| constant.trim().parse() != Ok(0.0))
         }
         _ => false,
     };

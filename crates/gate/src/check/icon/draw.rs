@@ -7,7 +7,7 @@ use roxmltree::{Attribute, Document, Node};
 
 use super::css::Declaration;
 use super::paint::Paint;
-use super::{Icon, Shape};
+use super::{Icon, Shape, attribute};
 
 /// The elements that are drawn. The others can multiply what there is to draw, or embed other documents.
 const ELEMENTS: [&str; 11] =
@@ -167,8 +167,8 @@ fn is_plainly_painted(icon: &Icon<'_>) -> bool {
     let is_drawn = |shape: &Shape| {
         let node = icon.document.get_node(shape.node).filter(|_| is_opaque(shape.stroke));
         let Some(node) = node.filter(|node| is_meant(*node)) else { return false };
-        let Some(path) = node.attribute("d").and_then(|path| BezPath::from_svg(path).ok()) else { return false };
-        let width = node.ancestors().find_map(|node| node.attribute("stroke-width")).map_or(Some(1.0), number);
+        let Some(path) = attribute(node, "d").and_then(|path| BezPath::from_svg(path).ok()) else { return false };
+        let width = node.ancestors().find_map(|node| attribute(node, "stroke-width")).map_or(Some(1.0), number);
         let is_line = |element: &&PathEl| !matches!(element, PathEl::MoveTo(_) | PathEl::ClosePath);
         let mut ends = path.elements().iter().skip(1).take_while(is_line).filter_map(PathEl::end_point);
         let begin = path.elements().first().and_then(PathEl::end_point);
@@ -186,8 +186,8 @@ const CHANGES: [&str; 15] = [
 
 /// The part of the plane that the root element shows.
 fn place(root: Node<'_, '_>) -> Option<Rect> {
-    let length = |name| number(root.attribute(name)?);
-    let numbers: Vec<f64> = match root.attribute("viewBox") {
+    let length = |name| number(attribute(root, name)?);
+    let numbers: Vec<f64> = match attribute(root, "viewBox") {
         Some(text) => text.split_ascii_whitespace().map(number).collect::<Option<_>>()?,
         None => vec![0.0, 0.0, length("width")?, length("height")?],
     };
@@ -197,10 +197,10 @@ fn place(root: Node<'_, '_>) -> Option<Rect> {
 
 /// The outline of a shape with closed parts.
 fn outline(node: Node<'_, '_>) -> Option<BezPath> {
-    let length = |name: &str| node.attribute(name).map_or(Some(0.0), number);
+    let length = |name: &str| attribute(node, name).map_or(Some(0.0), number);
     match node.tag_name().name() {
         "path" => {
-            let path = BezPath::from_svg(node.attribute("d")?).ok()?;
+            let path = BezPath::from_svg(attribute(node, "d")?).ok()?;
             let mut closed = BezPath::new();
             for element in path {
                 if matches!(element, PathEl::MoveTo(_)) && !closed.elements().is_empty() {

@@ -2,7 +2,7 @@
 
 use roxmltree::{Node, NodeId};
 
-use super::Icon;
+use super::{Icon, attribute};
 
 /// All elements of an icon, indexed by node id.
 pub(super) struct Elements<'b>(Vec<Option<Element<'b>>>);
@@ -46,7 +46,7 @@ impl<'b> Elements<'b> {
 impl<'b> Element<'b> {
     fn of(node: Node<'b, '_>, parent: Option<&Element<'b>>) -> Self {
         let name = node.tag_name().name();
-        let id = node.attribute("id");
+        let id = attribute(node, "id");
         let is_in_mask = parent.is_some_and(|parent| parent.has_mask);
         let stays_there =
             name == "mask" || id.is_none() && parent.is_some_and(|up| up.name == "mask" || up.is_only_in_mask);

@@ -7,7 +7,7 @@ use roxmltree::Node;
 use super::cascade::Cascade;
 use super::css::{Piece, value};
 use super::elements::Elements;
-use super::{Icon, SVG, XLINK};
+use super::{Icon, SVG, XLINK, attribute};
 
 /// Maximum number of `href` links to follow from one gradient to another.
 const LINK_LIMIT: usize = 8;
@@ -49,7 +49,7 @@ impl<'b> Gradients<'b> {
 impl<'b> Gradient<'b> {
     fn of(node: Node<'b, '_>, cascade: &Cascade<'_>) -> Self {
         let mut stops = node.children().filter(|child| child.tag_name().name() == "stop").peekable();
-        let href = node.attribute("href").or_else(|| node.attribute((XLINK, "href")));
+        let href = attribute(node, "href").or_else(|| node.attribute((XLINK, "href")));
         Self {
             is_current: stops.peek().is_some().then(|| stops.all(|stop| is_current_stop(stop, cascade))),
             link: href.and_then(|href| href.trim().strip_prefix('#')),
@@ -65,7 +65,7 @@ fn is_current_stop(stop: Node<'_, '_>, cascade: &Cascade<'_>) -> bool {
     let is_current = |value: &[Piece]| matches!(value, [Piece::Word(paint)] if paint == "currentcolor");
     match cascade.winners(stop).value("stop-color") {
         Some(value) => is_current(value),
-        None => stop.attribute("stop-color").is_some_and(|text| is_current(&value(text))),
+        None => attribute(stop, "stop-color").is_some_and(|text| is_current(&value(text))),
     }
 }
 

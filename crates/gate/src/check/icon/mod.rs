@@ -246,7 +246,9 @@ impl<'a> Icon<'a> {
         }
         for node in self.elements() {
             // HTML parsers ignore the case of attribute names; in XML, `style` and `STYLE` can both be present.
-            for attribute in node.attributes().filter(|attribute| attribute.name().eq_ignore_ascii_case("style")) {
+            let is_style =
+                |one: &Attribute<'_, '_>| one.namespace().is_none() && one.name().eq_ignore_ascii_case("style");
+            for attribute in node.attributes().filter(is_style) {
                 styles.push(self.styled(node, attribute.value(), attribute.range_value(), false));
             }
         }
@@ -306,10 +308,20 @@ fn check_declaration(text: &str) -> Result<(), XmlError> {
 
 /// Whether all viewers apply this style sheet.
 fn is_plain_sheet(node: Node<'_, '_>) -> bool {
-    let is = |attribute: &str, words: [&str; 2]| {
-        node.attribute(attribute).is_none_or(|text| words.iter().any(|word| text.trim().eq_ignore_ascii_case(word)))
+    let is = |name: &str, words: [&str; 2]| {
+        attribute(node, name).is_none_or(|text| words.iter().any(|word| text.trim().eq_ignore_ascii_case(word)))
     };
     node.has_tag_name((SVG, "style")) && is("type", ["", "text/css"]) && is("media", ["", "all"])
+}
+
+/// An attribute without a namespace: `Node::attribute_node` also finds `x:fill` by `fill`, which draws nothing.
+pub(super) fn attribute_node<'a, 'i>(node: Node<'a, 'i>, name: &str) -> Option<Attribute<'a, 'i>> {
+    node.attributes().find(|attribute| attribute.namespace().is_none() && attribute.name() == name)
+}
+
+/// The value of an attribute without a namespace.
+pub(super) fn attribute<'a>(node: Node<'a, '_>, name: &str) -> Option<&'a str> {
+    attribute_node(node, name).map(|attribute| attribute.value())
 }
 
 /// The range of an attribute's value, or of the whole attribute if the value is empty.

@@ -8,7 +8,7 @@ use roxmltree::{Node, NodeId};
 use super::cascade::{Cascade, Winners};
 use super::elements::Elements;
 use super::gradient::Gradients;
-use super::{Icon, Piece, SVG, XLINK, urls, value};
+use super::{Icon, Piece, SVG, XLINK, attribute, urls, value};
 
 /// Maximum number of nodes to visit, since nested `use` can multiply them. Higher than the limit of nodes in an icon.
 const VISIT_LIMIT: usize = 100_000;
@@ -163,7 +163,7 @@ impl<'b, 'a> Walk<'b, 'a> {
     }
 
     fn target(&self, node: Node<'b, 'a>) -> Option<NodeId> {
-        let href = node.attribute("href").or_else(|| node.attribute((XLINK, "href")))?;
+        let href = attribute(node, "href").or_else(|| node.attribute((XLINK, "href")))?;
         self.ids.get(href.trim().strip_prefix('#')?).copied()
     }
 }
@@ -219,7 +219,7 @@ impl Own {
     fn of(node: Node<'_, '_>, winners: &Winners<'_>, gradients: &Gradients<'_>) -> Self {
         let look = |property: &str| -> Option<Cow<'_, [Piece]>> {
             let declared = winners.value(property).map(Cow::Borrowed);
-            declared.or_else(|| node.attribute(property).map(|text| Cow::Owned(value(text))))
+            declared.or_else(|| attribute(node, property).map(|text| Cow::Owned(value(text))))
         };
         let is_zero = |property| look(property).map(|value| number(&value) == Some(0.0));
         let word = |property| match look(property).as_deref() {
@@ -259,9 +259,9 @@ impl Own {
 
 fn has_extent(node: Node<'_, '_>, winners: &Winners<'_>) -> bool {
     let is_some =
-        |name: &str| winners.value(name).is_some() || node.attribute(name).is_some_and(|text| !text.trim().is_empty());
+        |name: &str| winners.value(name).is_some() || attribute(node, name).is_some_and(|text| !text.trim().is_empty());
     let is_positive = |name: &str| {
-        let attribute = node.attribute(name);
+        let attribute = attribute(node, name);
         winners.value(name).is_some()
             || (is_some(name) && attribute.is_some_and(|text| number(&value(text)).is_none_or(|size| size > 0.0)))
     };
@@ -281,7 +281,7 @@ fn has_extent(node: Node<'_, '_>, winners: &Winners<'_>) -> bool {
 fn has_area(node: Node<'_, '_>, winners: &Winners<'_>) -> bool {
     match node.tag_name().name() {
         "line" => false,
-        "path" => winners.value("d").is_some() || !is_one_stroke(node.attribute("d").unwrap_or_default()),
+        "path" => winners.value("d").is_some() || !is_one_stroke(attribute(node, "d").unwrap_or_default()),
         _ => true,
     }
 }

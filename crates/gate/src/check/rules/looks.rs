@@ -104,11 +104,11 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(separates).filter(|word| !word.is_empty())
 }
 
-/// Whether a character stands between words, or shows no letter: spaces, hyphens, arrows, dingbats and pictures.
+/// Whether a character stands between words, or shows no letter: spaces, hyphens, brackets, arrows, dingbats and pictures.
 fn separates(c: char) -> bool {
     c.is_whitespace()
         || is_hidden(c)
-        || matches!(c, '-' | '_' | '.' | '\u{2010}'..='\u{2015}' | '\u{2190}'..='\u{2BFF}' | '\u{FE0E}' | '\u{FE0F}' | '\u{1F000}'..='\u{1FAFF}')
+        || matches!(c, '-' | '_' | '.' | ',' | ';' | ':' | '!' | '*' | '\'' | '"' | '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' | '\u{2010}'..='\u{2015}' | '\u{2190}'..='\u{2BFF}' | '\u{FE0E}' | '\u{FE0F}' | '\u{1F000}'..='\u{1FAFF}')
 }
 
 /// The letters of a word as they look.
@@ -212,7 +212,8 @@ mod tests {
     fn badges_are_words_or_marks() {
         for (text, found) in [
             ("Claude Code ✓", Some("✓")),
-            ("Claude Code (verified)", None),
+            ("Claude Code (verified)", Some("verified")),
+            ("Claude Code [Official!]", Some("Official")),
             ("VERIFIED Agent", Some("VERIFIED")),
             ("agent-officia1", Some("officia1")),
             ("Unofficial Agent", None),

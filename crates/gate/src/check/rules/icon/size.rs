@@ -1,4 +1,4 @@
-use crate::check::icon::{Icon, value_range};
+use crate::check::icon::{Icon, attribute_node, value_range};
 use crate::check::rules::icon::viewbox;
 use crate::check::rules::prelude::*;
 
@@ -26,13 +26,13 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
     let root = icon.root();
     let view = viewbox::parse(root);
     for (side, of_view) in [("width", 2), ("height", 3)] {
-        if let Some(attribute) = root.attribute_node(side) {
+        if let Some(attribute) = attribute_node(root, side) {
             if let Some(problem) = problem(attribute.value()) {
                 report
                     .range(value_range(&attribute), format!("{side} {} {problem}", quote(attribute.value())))
                     .help(HELP);
             }
-        } else if let Some(attribute) = root.attribute_node("viewBox") {
+        } else if let Some(attribute) = attribute_node(root, "viewBox") {
             if view.is_none_or(|view| !is_sixteen(view[of_view])) {
                 let message =
                     format!("without `{side}`, the viewBox {} does not make the icon 16×16", quote(attribute.value()));

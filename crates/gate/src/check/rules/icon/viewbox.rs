@@ -1,6 +1,6 @@
 use roxmltree::Node;
 
-use crate::check::icon::{Icon, value_range};
+use crate::check::icon::{Icon, attribute, value_range};
 use crate::check::rules::prelude::*;
 
 pub(crate) static RULE: Rule = Rule {
@@ -37,8 +37,9 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
 
 /// The four numbers of an element's `viewBox`, which are separated by white space or commas.
 pub(super) fn parse(node: Node<'_, '_>) -> Option<[f64; 4]> {
-    let numbers =
-        node.attribute("viewBox")?.split(|c: char| c == ',' || c.is_ascii_whitespace()).filter(|part| !part.is_empty());
+    let numbers = attribute(node, "viewBox")?
+        .split(|c: char| c == ',' || c.is_ascii_whitespace())
+        .filter(|part| !part.is_empty());
     let numbers: Vec<f64> =
         numbers.map(|part| part.parse().ok().filter(|number: &f64| number.is_finite())).collect::<Option<_>>()?;
     numbers.try_into().ok()
