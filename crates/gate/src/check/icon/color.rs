@@ -31,7 +31,7 @@ const CSS_PAINTS: &[&str] = &[
 /// Other properties that bring colours with them: all filters, and the one that sets every property.
 const CSS_COLORING: &[&str] = &["all", "filter", "backdrop-filter"];
 
-/// Characters that are emoji without a selector.
+/// Characters that are emoji without a selector: those with the property `Emoji_Presentation` of Unicode, and the blocks above.
 const EMOJI: &[RangeInclusive<char>] = &[
     '\u{231A}'..='\u{231B}',
     '\u{23E9}'..='\u{23F3}',

@@ -8,7 +8,8 @@ pub(crate) static RULE: Rule = Rule {
     why: "Clients and catalogs show `repository`, `website` and `license_url` as links; a `javascript:` or `file:` address \
           would run or open something on the reader's machine, and user info, `\\` or a space in an address disguises where \
           it leads.",
-    fix: "Write an address that begins with `https://` or `http://`.",
+    fix: "Write an address that begins with `https://` or `http://`, with other characters than those of addresses \
+          percent-encoded.",
     fails: Example::Manifest("\"website\": \"javascript:alert(1)\""),
     marks: "\"javascript:alert(1)\"",
     passes: Example::Manifest("\"website\": \"https://example.com\""),
