@@ -8,8 +8,7 @@ pub(crate) static RULE: Rule = Rule {
     why: "Clients and catalogs show `repository`, `website` and `license_url` as links; a `javascript:` or `file:` address \
           would run or open something on the reader's machine, and user info, `\\` or a space in an address disguises where \
           it leads.",
-    fix: "Write an address that begins with `https://` or `http://`, with other characters than those of addresses \
-          percent-encoded.",
+    fix: "Write an address that begins with `https://` or `http://`, with spaces and `\\` percent-encoded.",
     fails: Example::Manifest("\"website\": \"javascript:alert(1)\""),
     marks: "\"javascript:alert(1)\"",
     passes: Example::Manifest("\"website\": \"https://example.com\""),
@@ -22,8 +21,8 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     // An icon is usually a path in the agent's folder, which the build replaces by a URL.
     let icon = agent.icon.as_deref().filter(|icon| icon.contains(':')).map(|icon| ("icon", icon));
     for (key, link) in links.into_iter().filter_map(|(key, link)| Some((key, link.as_deref()?))).chain(icon) {
-        // Other programs than browsers take what is behind `\\` for a host, or end the address at a space or a quotation mark.
-        let is_odd = |c: &char| c.is_whitespace() || c.is_control() || "\\\"<>^`{|}".contains(*c);
+        // Other programs than browsers take what is behind `\` for a host, or end the address at a space.
+        let is_odd = |c: &char| c.is_whitespace() || c.is_control() || *c == '\\';
         if let Some(odd) = link.chars().find(is_odd) {
             let problem = format!("has the character U+{:04X}, which must be percent-encoded", u32::from(odd));
             report
