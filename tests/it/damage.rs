@@ -102,6 +102,23 @@ fn a_link_in_the_place_of_an_agent_is_not_followed() {
 
 #[cfg(unix)]
 #[test]
+fn what_a_link_in_the_cache_leads_to_stays() {
+    let (people, _) = installed();
+    let (cache, pictures) = (people.env.path("home/.cache/acp-registry"), people.env.path("pictures"));
+    fs::create_dir_all(pictures.join("2025")).unwrap();
+    fs::write(pictures.join("2025/a.jpg"), "mine").unwrap();
+    for name in ["documents", "files", "indexes"] {
+        let place = cache.join(name);
+        let _ = fs::remove_dir_all(&place);
+        std::os::unix::fs::symlink(&pictures, &place).unwrap();
+    }
+    let (code, document) = people.json(&["gc", "--cache"]);
+    assert_eq!((code, &document["caches"][1]["size"], &document["caches"][2]["size"]), (0, &json!(0), &json!(0)));
+    assert_eq!(fs::read_to_string(pictures.join("2025/a.jpg")).unwrap(), "mine");
+}
+
+#[cfg(unix)]
+#[test]
 fn a_damaged_version_is_repaired_as_it_was_and_stays_pinned() {
     let (people, folder) = installed();
     let run = people.run(&["install", "a@1.0.0"]);

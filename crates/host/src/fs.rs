@@ -175,11 +175,15 @@ pub fn make_all(directory: &Path) -> io::Result<()> {
     made.next().unwrap_or_else(|| fs::create_dir_all(directory))
 }
 
-/// Lists all regular files below a directory, with their sizes in bytes. Links are not followed.
+/// Lists all regular files below a directory, with their sizes in bytes. Links are not followed, and a directory that is one
+/// has no files: callers remove what is listed.
 ///
 /// # Errors
 /// Returns [`PathError`] if a directory or file cannot be read.
 pub fn files_below(directory: &Path) -> Result<SizedFiles, PathError> {
+    if directory.is_symlink() {
+        return Ok(Vec::new());
+    }
     let (mut files, mut waiting) = (Vec::new(), vec![directory.to_owned()]);
     while !waiting.is_empty() {
         let level: Vec<_> = waiting.par_iter().map(|directory| list(directory)).collect::<Result<_, _>>()?;

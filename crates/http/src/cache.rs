@@ -123,8 +123,9 @@ impl Cache {
 
     /// Deletes the least recently used entries. What cannot be deleted is tried again in the next run.
     fn prune(&self, limit: u64) {
-        let folders = Self::folders(&self.directory).map(fs::read_dir);
-        let items = folders.into_iter().flatten().flatten().flatten();
+        // What a link leads to is not the cache's.
+        let folders = Self::folders(&self.directory).into_iter().filter(|folder| !folder.is_symlink());
+        let items = folders.flat_map(fs::read_dir).flatten().flatten();
         let mut files: Vec<(SystemTime, u64, PathBuf)> = items
             .filter_map(|item| {
                 let metadata = item.metadata().ok()?;
@@ -230,5 +231,19 @@ mod tests {
         assert!(cache.file(&url, old).is_none());
         assert!(cache.file(&url, new).is_some());
         assert!(cache.file(&Url::parse("https://h.example/b").unwrap(), new).is_none());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_a_link_leads_to_is_not_deleted() {
+        let folder = tempfile::tempdir().unwrap();
+        let (cache, mine) = (folder.path().join("cache"), folder.path().join("mine"));
+        for path in [&cache, &mine] {
+            fs::create_dir(path).unwrap();
+        }
+        fs::write(mine.join("picture"), [0; 100]).unwrap();
+        std::os::unix::fs::symlink(&mine, cache.join("files")).unwrap();
+        Cache::open(&cache, 10).unwrap();
+        assert!(mine.join("picture").exists());
     }
 }

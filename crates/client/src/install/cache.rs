@@ -113,7 +113,7 @@ impl PackageCache {
             size += if path.is_dir() {
                 files_below(&path)?.iter().map(|(_, bytes)| bytes).sum::<u64>()
             } else {
-                path.metadata().map_or(0, |file| file.len())
+                path.symlink_metadata().map_or(0, |file| file.len())
             };
         }
         Ok(if size > limit { size } else { 0 })
@@ -128,10 +128,12 @@ impl PackageCache {
     }
 }
 
-/// The directories of unpacked packages whose files no installation shares, and what interrupted downloads have left.
+/// The directories of unpacked packages whose files no installation shares, and what interrupted downloads have left. What a
+/// link leads to is not the cache's.
 fn unused_packages(directory: &Path) -> Vec<PathBuf> {
     let below = |directory: &Path| {
-        fs::read_dir(directory).into_iter().flatten().flatten().map(|item| item.path()).collect::<Vec<_>>()
+        let items = (!directory.is_symlink()).then(|| fs::read_dir(directory).ok()).flatten();
+        items.into_iter().flatten().flatten().map(|item| item.path()).collect::<Vec<_>>()
     };
     let is_shared =
         |folder: &PathBuf| files_below(folder).is_ok_and(|files| files.iter().any(|(path, _)| has_other_names(path)));
@@ -258,6 +260,29 @@ mod tests {
         );
         fs::remove_file(folder.path().join("installed")).unwrap();
         assert_eq!(asked(|| Some(cache.shrink(0).unwrap()).filter(|bytes| *bytes > 0)), 64);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_a_link_in_a_cache_leads_to_stays_and_counts_for_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let pictures = folder.path().join("pictures");
+        fs::create_dir_all(pictures.join("2025")).unwrap();
+        fs::write(pictures.join("2025/a.jpg"), [0; 60]).unwrap();
+        for place in ["npm", "uv", "packages", "packages/ab", "packages/ab/mine"] {
+            let cache = PackageCache::at(folder.path().join(place.replace('/', "-")));
+            let open = asked(|| cache.open());
+            fs::write(open.npm.join("own"), [0; 1000]).unwrap();
+            let link = cache.directory.join(place);
+            fs::create_dir_all(&link).unwrap();
+            fs::remove_dir_all(&link).unwrap();
+            std::os::unix::fs::symlink(&pictures, &link).unwrap();
+            drop(open);
+            let size = cache.surplus(0).unwrap();
+            assert!(size == if place == "npm" { 0 } else { 1000 }, "{place}: {size}");
+            cache.shrink(0).unwrap();
+            assert!(pictures.join("2025/a.jpg").exists(), "{place}");
+        }
     }
 
     #[cfg(unix)]
