@@ -102,6 +102,35 @@ fn a_link_in_the_place_of_an_agent_is_not_followed() {
 
 #[cfg(unix)]
 #[test]
+fn only_a_version_is_put_back_and_nothing_foreign_is_moved_or_replaced() {
+    let (people, folder) = installed();
+    let (agent, pictures) = (folder.parent().unwrap(), people.env.path("pictures"));
+    let write = |path: &Path| {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "mine").unwrap();
+    };
+    write(&pictures.join("aside/1.0.0-0123456789ab/a.jpg"));
+    write(&pictures.join("aside/notes/b.jpg"));
+    write(&agent.join("mydir/thesis.txt"));
+    write(&agent.join(".new-b/aside/mydir/other"));
+    write(&agent.join(".new-b/aside/2.0.0-0123456789ab/other"));
+    std::os::unix::fs::symlink(&pictures, agent.join(".new-a")).unwrap();
+    fs::create_dir(agent.join(".new-c")).unwrap();
+    std::os::unix::fs::symlink(pictures.join("aside"), agent.join(".new-c/aside")).unwrap();
+    let (_, would) = people.json(&["gc", "--dry-run"]);
+    let (code, done) = people.json(&["gc"]);
+    assert_eq!((code, &done["freed_bytes"], &done["freed_bytes"]), (0, &json!(8), &would["freed_bytes"]), "{done}");
+    assert!(!agent.join(".new-b").exists() && !agent.join(".new-c").exists() && agent.join(".new-a").is_symlink());
+    assert!(!agent.join("notes").exists() && !agent.join("2.0.0-0123456789ab").exists());
+    for next in [&["doctor", "--fix", "a"][..], &["install", "a"], &["uninstall", "a"]] {
+        people.run(next);
+        assert_eq!(fs::read_to_string(agent.join("mydir/thesis.txt")).unwrap(), "mine", "{next:?}");
+        assert_eq!(crate::people::files(&pictures).len(), 2, "{next:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
 fn what_a_link_in_the_cache_leads_to_stays() {
     let (people, _) = installed();
     let (cache, pictures) = (people.env.path("home/.cache/acp-registry"), people.env.path("pictures"));

@@ -187,7 +187,9 @@ pub(super) struct Space {
 impl Space {
     pub(super) fn below(directory: &Path) -> Self {
         let (mut space, mut names) = (Self::default(), HashMap::new());
-        let mut waiting = vec![directory.to_owned()];
+        // What a link leads to is elsewhere, and stays.
+        let mut waiting: Vec<PathBuf> =
+            Some(directory.to_owned()).into_iter().filter(|path| !path.is_symlink()).collect();
         while let Some(directory) = waiting.pop() {
             for item in fs::read_dir(directory).into_iter().flatten().flatten() {
                 match item.metadata() {

@@ -83,11 +83,20 @@ pub(super) fn is_aside(agent: &Path, folder: &str) -> bool {
     list(agent).is_ok_and(|left| left.iter().any(|left| restorable(agent, left).iter().any(|(_, to)| *to == place)))
 }
 
-/// The versions that an interrupted repair has put aside, with their places, unless the new one was finished.
+/// The versions that an interrupted repair has put aside, with their places, unless the new one was finished. What is no
+/// version was not put there by this program, and replaces nothing; nor is anything replaced that this program did not make.
 pub(super) fn restorable(agent: &Path, left: &Path) -> Vec<(PathBuf, PathBuf)> {
-    let kept = fs::read_dir(left.join(ASIDE)).into_iter().flatten().flatten();
+    let (aside, id) = (left.join(ASIDE), agent.file_name().unwrap_or_default().to_string_lossy());
+    if aside.is_symlink() {
+        return Vec::new();
+    }
+    let kept = fs::read_dir(aside).into_iter().flatten().flatten();
     let moves = kept.map(|kept| (kept.path(), agent.join(kept.file_name())));
-    moves.filter(|(_, place)| !matches!(Version::read(place), Ok(Some(_)))).collect()
+    let is_kept = |kept: &Path| has_name(kept) && matches!(Version::read_version(kept, &id), Ok(Some(_)));
+    let is_free = |place: &Path| {
+        place.symlink_metadata().is_err() || (is_version(place) && !matches!(Version::read(place), Ok(Some(_))))
+    };
+    moves.filter(|(kept, place)| is_kept(kept) && is_free(place)).collect()
 }
 
 /// What interrupted runs have left of an agent, or what another process is changing.
@@ -95,18 +104,24 @@ pub(super) fn list(agent: &Path) -> Result<Vec<PathBuf>, PathError> {
     let mut left = Vec::new();
     for item in fs::read_dir(agent).map_err(PathError::at(agent))?.flatten() {
         let path = item.path();
-        if is_unfinished(&item.file_name().to_string_lossy()) {
+        if is_left(&item) {
             left.push(path);
         } else if is_version(&path) {
             // A receipt that was to replace the one of the version.
             let items = fs::read_dir(&path).into_iter().flatten().flatten();
-            let is_left = |item: &fs::DirEntry| {
-                is_replacement(&item.file_name().to_string_lossy()) && item.file_type().is_ok_and(|kind| kind.is_file())
-            };
-            left.extend(items.filter(is_left).map(|item| item.path()));
+            let is_receipt = |item: &fs::DirEntry| item.file_type().is_ok_and(|kind| kind.is_file()) && is_left(item);
+            left.extend(items.filter(is_receipt).map(|item| item.path()));
         }
     }
     Ok(left)
+}
+
+/// Whether an interrupted run has left this: a directory of its work, or a file that was to replace another. A link is neither.
+fn is_left(item: &fs::DirEntry) -> bool {
+    let name = item.file_name();
+    let name = name.to_string_lossy();
+    item.file_type()
+        .is_ok_and(|kind| (kind.is_dir() && name.starts_with(NEW)) || (kind.is_file() && is_replacement(&name)))
 }
 
 /// Whether this is the name of a directory in which something is being installed, or of a file that will replace
@@ -126,7 +141,7 @@ impl Store {
         let is_ours = |item: &fs::DirEntry| {
             let name = item.file_name();
             let name = name.to_string_lossy();
-            (name == CURRENT && is_record()) || name.starts_with(NEW) || is_version(&item.path())
+            (name == CURRENT && is_record()) || (name.starts_with(NEW) && is_left(item)) || is_version(&item.path())
         };
         items.iter().any(is_ours)
     }
@@ -138,12 +153,17 @@ impl Store {
     }
 }
 
-/// Whether a directory holds a version, or an unfinished one, judged by its name and by all its files.
-pub(super) fn is_version(place: &Path) -> bool {
+/// Whether a directory has the name of a version.
+fn has_name(place: &Path) -> bool {
     let name = place.file_name().unwrap_or_default().to_string_lossy();
     let is_digest =
         |text: &str| text.len() == 12 && text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-    if !name.rsplit_once('-').is_some_and(|(_, digest)| is_digest(digest)) || place.is_symlink() {
+    name.rsplit_once('-').is_some_and(|(_, digest)| is_digest(digest))
+}
+
+/// Whether a directory holds a version, or an unfinished one, judged by its name and by all its files.
+pub(super) fn is_version(place: &Path) -> bool {
+    if !has_name(place) || place.is_symlink() {
         return false;
     }
     let Ok(mut items) = fs::read_dir(place) else { return false };
@@ -165,7 +185,7 @@ pub(super) fn foreign(agent: &Path) -> Result<Vec<PathBuf>, PathError> {
         let name = item.file_name();
         let name = name.to_string_lossy();
         let is_kept = name == CURRENT && item.path().is_file();
-        if is_kept || is_unfinished(&name) || is_version(&item.path()) {
+        if is_kept || is_left(&item) || is_version(&item.path()) {
             continue;
         }
         if matches!(Version::read(&item.path()), Ok(Some(_))) {
