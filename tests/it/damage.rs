@@ -129,6 +129,21 @@ fn only_a_version_is_put_back_and_nothing_foreign_is_moved_or_replaced() {
     }
 }
 
+#[test]
+fn a_version_is_put_back_where_the_receipt_of_the_new_one_was_being_written() {
+    let (people, folder) = installed();
+    for next in ["gc", "install"] {
+        let aside = folder.with_file_name(".new-abcdef").join("aside");
+        fs::create_dir_all(&aside).unwrap();
+        fs::rename(&folder, aside.join(folder.file_name().unwrap())).unwrap();
+        fs::create_dir_all(folder.join("files")).unwrap();
+        fs::write(folder.join(".tmp-receipt.json-abcdef"), "{").unwrap();
+        let run = people.run(if next == "gc" { &["gc"] } else { &["install", "a"] });
+        assert_eq!(run.code, 0, "{next}: {}", run.stderr);
+        assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n", "{next}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn what_a_link_in_the_cache_leads_to_stays() {

@@ -47,7 +47,11 @@ pub(super) fn clear(agent: &Path) -> Result<Cleared, Error> {
             cleared.bytes += Space::below(&path).removable;
             Scratch::adopt(&path).remove()?;
         } else {
-            fs::remove_file(&path).map_err(PathError::at(&path))?;
+            // It may have gone with the half version that another one has replaced.
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(PathError { path, error }.into()),
+                _ => {}
+            }
         }
     }
     Ok(cleared)
