@@ -130,6 +130,48 @@ fn only_a_version_is_put_back_and_nothing_foreign_is_moved_or_replaced() {
 }
 
 #[test]
+fn nothing_foreign_is_replaced_by_a_repair_or_an_update() {
+    let (people, folder) = installed();
+    fs::remove_file(program(&folder)).unwrap();
+    let notes = folder.join("notes.txt");
+    fs::write(&notes, "mine").unwrap();
+    for arguments in [&["install", "a"][..], &["run", "a"], &["doctor", "--fix", "a"], &["update"]] {
+        let run = people.run(arguments);
+        let told = format!("{} was not made by this program", notes.display());
+        assert!(run.code != 0 && run.stderr.contains(&told), "{arguments:?}: {}{}", run.stdout, run.stderr);
+        let help = "move that file to another place, then try again";
+        assert!(run.stderr.contains(help) || run.stdout.contains(help), "{arguments:?}: {}{}", run.stdout, run.stderr);
+        assert_eq!(fs::read_to_string(&notes).unwrap(), "mine", "{arguments:?}");
+    }
+    fs::remove_file(&notes).unwrap();
+    assert_eq!(people.run(&["install", "a"]).code, 0);
+
+    // The folder of the next version is known once it was installed.
+    people.publish(&[people.agent("a", "2.0.0")]);
+    assert_eq!(people.run(&["update", "--refresh"]).code, 0);
+    let next = PathBuf::from(people.json(&["which", "a"]).1["install_dir"].as_str().unwrap());
+    assert_eq!(people.run(&["uninstall", "a"]).code, 0);
+    people.publish(&[people.agent("a", "1.0.0")]);
+    assert_eq!(people.run(&["install", "a", "--refresh"]).code, 0);
+    people.publish(&[people.agent("a", "2.0.0")]);
+    let folder: &dyn Fn() = &|| {
+        fs::create_dir(&next).unwrap();
+        fs::write(next.join("thesis.txt"), "mine").unwrap();
+    };
+    let file: &dyn Fn() = &|| {
+        fs::remove_dir_all(&next).unwrap();
+        fs::write(&next, "mine").unwrap();
+    };
+    for put in [folder, file] {
+        put();
+        let before = people.left();
+        let run = people.run(&["update", "--refresh"]);
+        assert!(run.code == 3 && run.stderr.contains("was not made by this program"), "{}{}", run.stdout, run.stderr);
+        assert_eq!(people.left(), before);
+    }
+}
+
+#[test]
 fn a_version_is_put_back_where_the_receipt_of_the_new_one_was_being_written() {
     let (people, folder) = installed();
     for next in ["gc", "install"] {

@@ -103,6 +103,14 @@ pub enum Error {
         /// The file.
         file: PathBuf,
     },
+    /// A file that this program did not make is in the place of a version, and would go with what is replaced there.
+    #[error("{} was not installed: {} was not made by this program", quote(id), .file.display())]
+    KeepsPlace {
+        /// The agent.
+        id: String,
+        /// The file, directory or link.
+        file: PathBuf,
+    },
     /// The agent's directory is a link, and may lead to anything.
     #[error("{} is a link, which is not followed", .0.display())]
     Link(PathBuf),
@@ -172,7 +180,9 @@ impl Error {
             Self::Changed { id, change, .. } => Some(change.remedy(id)),
             Self::Foreign { .. } => Some(remove_by_hand().into()),
             Self::Running { .. } => Some("end it first".into()),
-            Self::KeepsVersion { .. } => Some("move that file to another place, then try again".into()),
+            Self::KeepsVersion { .. } | Self::KeepsPlace { .. } => {
+                Some("move that file to another place, then try again".into())
+            }
             Self::Link(_) => Some("remove it, or name the directory that is meant with --root".into()),
             Self::Unfit { .. } | Self::NotInstalled { .. } => None,
         }
@@ -273,7 +283,11 @@ impl From<Error> for Failure {
             Error::Unfit { .. } | Error::Foreign { .. } => Code::Refused,
             Error::Running { .. } => Code::Running,
             Error::NotInstalled { .. } => Code::NotInstalled,
-            Error::Path(_) | Error::Removal(_) | Error::Link(_) | Error::KeepsVersion { .. } => Code::Failed,
+            Error::Path(_)
+            | Error::Removal(_)
+            | Error::Link(_)
+            | Error::KeepsVersion { .. }
+            | Error::KeepsPlace { .. } => Code::Failed,
         };
         let failure = match &error {
             Error::NotInstalled { .. } => Self::usage(&error),

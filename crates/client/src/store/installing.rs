@@ -133,6 +133,8 @@ impl Store {
         place: &Path,
     ) -> Result<(Version, Scratch), Error> {
         let plan = order.plan;
+        // Before anything is fetched.
+        refuse_foreign_in(place)?;
         let new = tempfile::Builder::new().prefix(NEW).tempdir_in(agent).map_err(PathError::at(agent))?;
         // Packages have tens of thousands of files, some of which cannot be removed at first.
         let new = Scratch::adopt(&new.keep());
@@ -329,6 +331,7 @@ struct Exchange<'a> {
 impl<'a> Exchange<'a> {
     /// Moves the old files aside.
     fn begin(place: &'a Path, work: &Path) -> Result<Self, Error> {
+        refuse_foreign_in(place)?;
         let is_there = place.symlink_metadata().is_ok();
         // By the name of its place, it is put back if this process is killed.
         let kept = make(work.join(ASIDE))?.join(place.file_name().unwrap_or_default());
@@ -355,6 +358,12 @@ impl Drop for Exchange<'_> {
         // What cannot come back is repaired by the next installation.
         let _ = self.kept.as_ref().map(|kept| rename(kept, self.place));
     }
+}
+
+/// Refuses to replace what this program did not make.
+fn refuse_foreign_in(place: &Path) -> Result<(), Error> {
+    let id = || place.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
+    leftovers::foreign_in_place(place).map_or(Ok(()), |file| Err(Error::KeepsPlace { id: id(), file }))
 }
 
 /// The version in a directory, if it is there and what was installed.

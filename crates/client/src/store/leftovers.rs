@@ -181,6 +181,22 @@ fn is_of_version(item: &fs::DirEntry) -> bool {
     [RECEIPT, FILES, DIGESTS, IN_USE].contains(&&*name) || is_unfinished(&name)
 }
 
+/// What is in the place of a version that this program did not make, or beside the files of one: it would go with what is
+/// replaced there. A link goes only where it has the place of the version that is started, which cannot be repaired otherwise.
+pub(super) fn foreign_in_place(place: &Path) -> Option<PathBuf> {
+    let kind = place.symlink_metadata().ok()?.file_type();
+    if kind.is_symlink() {
+        let current = Current::read(place.parent()?).ok().flatten();
+        let is_current = current.is_some_and(|current| place.file_name() == Some(current.folder.as_ref()));
+        return (!is_current).then(|| place.to_owned());
+    }
+    if !kind.is_dir() {
+        return Some(place.to_owned());
+    }
+    let items = fs::read_dir(place).into_iter().flatten().flatten();
+    items.filter(|item| !is_of_version(item)).map(|item| item.path()).min()
+}
+
 /// Files in the directory of an agent that are neither a version nor used by this program. In a version, those beside its own.
 pub(super) fn foreign(agent: &Path) -> Result<Vec<PathBuf>, PathError> {
     let mut foreign = Vec::new();
