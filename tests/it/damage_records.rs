@@ -46,6 +46,42 @@ fn damaged_records_are_repaired_by_an_installation() {
     }
 }
 
+#[test]
+fn a_version_whose_receipt_is_lost_is_installed_again_and_no_other() {
+    for name in ["a", "a@1.0.0"] {
+        let (people, folder) = installed();
+        assert_eq!(people.run(&["install", name]).code, 0);
+        let pinned = json!(name != "a");
+        people.publish(&[people.agent("a", "2.0.0")]);
+        assert_eq!(people.run(&["list", "--refresh"]).code, 0);
+        let harms: [&dyn Fn(); 2] =
+            [&|| fs::write(folder.join("receipt.json"), "").unwrap(), &|| fs::remove_dir_all(&folder).unwrap()];
+        for (harm, run) in harms.into_iter().zip([&["doctor", "--fix", "a"][..], &["run", "a"]]) {
+            // It cannot be had: nothing takes its place.
+            people.publish(&[people.agent("a", "2.0.0")]);
+            assert_eq!(people.run(&["list", "--refresh"]).code, 0);
+            harm();
+            let refused = people.run(run);
+            let told = "`a` 1.0.0 is lost, and cannot be installed again: ";
+            assert!(refused.code != 0 && refused.stderr.contains(told), "{run:?}: {}", refused.stderr);
+            assert!(refused.stderr.contains("run `acp-registry install a@latest"), "{run:?}: {}", refused.stderr);
+            assert!(!people.left().iter().any(|name| name.contains("2.0.0")), "{run:?}");
+            // It can.
+            people.publish(&[people.agent("a", "1.0.0")]);
+            assert_eq!(people.run(&["list", "--refresh"]).code, 0);
+            let repaired = people.run(run);
+            assert!(folder.join("receipt.json").exists(), "{run:?}: {}", repaired.stderr);
+            let (_, found) = people.json(&["which", "a"]);
+            assert_eq!((&found["version"], &found["pinned"]), (&json!("1.0.0"), &pinned), "{run:?}");
+        }
+        // The remedy helps.
+        people.publish(&[people.agent("a", "2.0.0")]);
+        fs::write(folder.join("receipt.json"), "").unwrap();
+        assert_eq!(people.run(&["install", "a@latest", "--refresh"]).code, 0);
+        assert_eq!(people.run(&["run", "a"]).stdout, "a-2.0.0 acp\n");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn one_damaged_agent_keeps_no_other_from_its_turn() {

@@ -179,11 +179,13 @@ impl Session {
 
     /// The agent in the version to which it is pinned, with a note about it, unless a version is named.
     pub(super) fn kept(&self, named: &AgentSpec, events: &Events<'_>) -> Option<AgentSpec> {
-        let agent = self.store.agent(&named.id).ok().flatten()?;
-        if named.has_version() || !agent.is_pinned {
+        let (version, is_pinned) = match self.store.agent(&named.id) {
+            Ok(Some(agent)) => (agent.current.receipt.version, agent.is_pinned),
+            _ => self.store.lost_version(&named.id.parse().ok()?).map(|lost| (lost.version, lost.is_pinned))?,
+        };
+        if named.has_version() || !is_pinned {
             return None;
         }
-        let version = agent.current.receipt.version;
         let id = &named.id;
         events(Event::Note(&format!("{id} stays at {version}, to which it is pinned (see `update --unpin`)")));
         let mut kept = named.clone();

@@ -1,7 +1,7 @@
 //! Repairs installed agents without changing their version, for `doctor --fix` and `update`, and installs what `run` is going
 //! to start. The start itself is in `src/commands/run.rs`.
 
-use acp_registry_plan::failure::Failure;
+use acp_registry_plan::failure::{Code, Failure};
 use acp_registry_plan::manifest::AgentId;
 use acp_registry_plan::text::{escape, quote};
 
@@ -9,9 +9,11 @@ use super::find::plan;
 use super::install::{explain, install_one};
 use super::{Event, Events, learn_revocations, learn_versions, load, waiting};
 use crate::doctor::DiagnosedAgent;
+use crate::index::Index;
 use crate::install::Kind;
+use crate::resolve::Plan;
 use crate::session::{AgentSpec, InstallRequest, Session, Terms};
-use crate::store::{MakeCurrent, Version};
+use crate::store::{LostVersion, MakeCurrent, Version};
 use acp_registry_host::process::Environment;
 
 /// What a version needs.
@@ -104,14 +106,61 @@ pub(super) async fn refusal(agent: &DiagnosedAgent, session: &Session, events: &
     session.store.refuse_changed(&plan).err().map(Failure::from)
 }
 
-/// Restores an agent that has no current version: makes its newest installed version current, or installs the version in
-/// the index. Returns the version; `None` if the agent needs no restoring.
+/// The plan that installs a version again whose receipt is lost: what has its folder, if that is still offered.
+async fn plan_lost(
+    id: &str,
+    lost: &LostVersion,
+    index: &Index,
+    session: &Session,
+    events: &Events<'_>,
+) -> Result<Plan, Failure> {
+    let named = AgentSpec::exact(id, &lost.version);
+    learn_versions(session, &named, index).await?;
+    for kind in Kind::ALL {
+        if let Ok(plan) = session.plan(&named, Some(kind), index).await
+            && let Ok(plan) = session.with_closure(plan).await
+            && plan.folder() == lost.folder
+        {
+            return Ok(plan);
+        }
+    }
+    plan(&named, None, index, session, events).await.map_err(|failure| {
+        if failure.kind() != Code::UnknownVersion {
+            return failure;
+        }
+        let message =
+            format!("{} {} is lost, and cannot be installed again: {}", quote(id), lost.version, failure.reason());
+        let help = format!("run `acp-registry install {}@latest` for the version in the index", escape(id));
+        Failure::unable(message).code(Code::UnknownVersion).help(help)
+    })
+}
+
+/// Restores an agent that has no current version: installs the version again that was to be started or, if that is unknown,
+/// makes the newest installed version current or installs the version in the index. Only an agent that is not pinned gets
+/// another version. Returns the version; `None` if the agent needs no restoring.
 pub(super) async fn restore(id: &AgentId, session: &Session, events: &Events<'_>) -> Result<Option<String>, Failure> {
     if matches!(session.store.agent(id), Ok(Some(_))) {
         return Ok(None);
     }
+    if session.store.is_unsettled(id) {
+        session.store.settle(id, &waiting(events)).await?;
+        if let Ok(Some(agent)) = session.store.agent(id) {
+            return Ok(Some(agent.current.receipt.version));
+        }
+    }
+    let lost = session.store.lost_version(id);
+    let failure = match &lost {
+        Some(lost) => match install_lost(id, lost, session, events).await {
+            Err(failure) if !lost.is_pinned => Some(failure),
+            done => return done.map(Some),
+        },
+        None => None,
+    };
     if let Some(version) = session.store.restore_current(id, &waiting(events)).await? {
         return Ok(Some(version));
+    }
+    if let Some(failure) = failure {
+        return Err(failure);
     }
     let index = load(session, session.load_index(&[id]), events).await?;
     let plan = plan(&AgentSpec::any(id), None, &index, session, events).await?;
@@ -119,8 +168,20 @@ pub(super) async fn restore(id: &AgentId, session: &Session, events: &Events<'_>
     Ok(Some(done.version.receipt.version))
 }
 
-/// Installs the version that is going to be started, if it is not there. A damaged version is installed again, even if
-/// the index has a newer one.
+async fn install_lost(
+    id: &AgentId,
+    lost: &LostVersion,
+    session: &Session,
+    events: &Events<'_>,
+) -> Result<String, Failure> {
+    let index = load(session, session.load_index(&[id]), events).await?;
+    let plan = plan_lost(id, lost, &index, session, events).await?;
+    let done = install_one(session, &InstallRequest::new(plan), events).await?;
+    Ok(done.version.receipt.version)
+}
+
+/// Installs the version that is going to be started, if it is not there. A damaged or lost version is installed again, even
+/// if the index has a newer one.
 ///
 /// # Errors
 /// [`Failure`] when the index cannot be read, has no such agent or version, or it is not installed.
@@ -139,7 +200,13 @@ pub async fn install_to_run(
         let index = load(session, session.load_index(&[&named.id]), events).await?;
         learn_revocations(session, events).await?;
         learn_versions(session, named, &index).await?;
-        (plan(named, dist, &index, session, events).await?, Some(index))
+        let id = named.id.parse().ok().filter(|_| !named.has_version() && dist.is_none());
+        let lost = id.and_then(|id: AgentId| session.store.lost_version(&id));
+        let plan = match &lost {
+            Some(lost) => plan_lost(&named.id, lost, &index, session, events).await?,
+            None => plan(named, dist, &index, session, events).await?,
+        };
+        (plan, Some(index))
     };
     let plan = session.with_closure(plan).await?;
     // An installed version is not installed again.

@@ -26,6 +26,17 @@ pub struct StoredAgent {
     pub is_pinned: bool,
 }
 
+/// What the file that names the version which is started still says of it.
+#[derive(Debug)]
+pub(crate) struct LostVersion {
+    /// The version.
+    pub(crate) version: String,
+    /// The name of its directory.
+    pub(crate) folder: String,
+    /// Whether the agent stays at this version.
+    pub(crate) is_pinned: bool,
+}
+
 impl Store {
     /// An installed agent; `None` when it is not installed, or its version is gone.
     ///
@@ -40,6 +51,18 @@ impl Store {
         let Some(Current { folder, is_pinned, .. }) = Current::read(&directory)? else { return Ok(None) };
         let version = Version::read(&directory.join(folder))?;
         Ok(version.map(|current| StoredAgent { id, current, is_pinned }))
+    }
+
+    /// The version of an agent that is to be started, where its receipt is gone or cannot be read; `None` where that is not
+    /// known.
+    pub(crate) fn lost_version(&self, id: &AgentId) -> Option<LostVersion> {
+        let agent = self.directory(id);
+        let Current { folder, is_pinned, .. } = Current::read(&agent).ok().flatten()?;
+        if matches!(Version::read(&agent.join(&folder)), Ok(Some(_))) {
+            return None;
+        }
+        let version = folder.rsplit_once('-')?.0.to_owned();
+        Some(LostVersion { version, folder, is_pinned })
     }
 
     /// What a plan would install, if it is installed and not damaged.

@@ -69,6 +69,7 @@ pub(crate) use directory::PATIENCE;
 pub use directory::{PinChange, Store, Waiting};
 pub use error::{Error, VersionChange};
 pub(crate) use error::{remove_by_hand, repair_command};
+pub(crate) use find::LostVersion;
 pub use find::StoredAgent;
 pub use installing::{InstallOrder, InstallOutcome, MakeCurrent};
 pub use integrity::Damage;
