@@ -47,6 +47,43 @@ fn damaged_records_are_repaired_by_an_installation() {
 }
 
 #[test]
+fn a_directory_in_the_place_of_a_record_is_to_be_removed() {
+    let (people, folder) = installed();
+    let current = folder.with_file_name("current");
+    let record = fs::read(&current).unwrap();
+    fs::remove_file(&current).unwrap();
+    fs::create_dir_all(current.join("x")).unwrap();
+    let before = people.left();
+    let told = format!("{}: it is a directory", current.display());
+    for arguments in [
+        &["uninstall", "a"][..],
+        &["uninstall", "a", "--dry-run"],
+        &["doctor", "--fix", "a"],
+        &["install", "a"],
+        &["gc"],
+    ] {
+        let run = people.run(arguments);
+        assert!(run.code != 0 && run.stderr.contains(&told), "{arguments:?}: {}{}", run.stdout, run.stderr);
+        assert!(run.stderr.contains("help: remove it"), "{arguments:?}: {}", run.stderr);
+    }
+    let (_, document) = people.json(&["doctor", "a"]);
+    let checks = document["agents"][0]["checks"].as_array().unwrap();
+    let current_check = checks.iter().find(|check| check["name"] == "current").unwrap();
+    assert!(current_check["help"].as_str().unwrap().starts_with("remove it"), "{document}");
+    assert!(!checks.iter().any(|check| check["name"] == "foreign"), "{document}");
+    assert_eq!(people.left(), before);
+    fs::remove_dir_all(&current).unwrap();
+    fs::write(&current, record).unwrap();
+
+    let lock = people.root().join("agents/.a.lock");
+    fs::remove_file(&lock).unwrap();
+    fs::create_dir(&lock).unwrap();
+    let run = people.run(&["uninstall", "a"]);
+    assert!(run.code == 3 && run.stderr.contains(".a.lock: it is a directory"), "{}", run.stderr);
+    assert!(run.stderr.contains("help: remove it") && folder.exists(), "{}", run.stderr);
+}
+
+#[test]
 fn a_version_whose_receipt_is_lost_is_installed_again_and_no_other() {
     for name in ["a", "a@1.0.0"] {
         let (people, folder) = installed();

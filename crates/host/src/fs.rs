@@ -111,6 +111,11 @@ impl PathError {
         Failure::unable(self).help(help)
     }
 
+    /// The error for a path that something else has, which is to be removed. `what` is a kind of thing, such as `a directory`.
+    pub fn in_the_way(path: &Path, what: &'static str) -> Self {
+        Self::at(path)(io::Error::other(InTheWay(what)))
+    }
+
     /// For use with `map_err`.
     pub fn at(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         |error| Self { path: path.to_owned(), error }

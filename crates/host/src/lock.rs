@@ -37,7 +37,10 @@ impl Lock {
         loop {
             if path.is_symlink() {
                 // The link may lead to any file, which would be overwritten.
-                return Err(PathError::at(path)(io::Error::other(InTheWay("a link, which is not followed"))));
+                return Err(PathError::in_the_way(path, "a link, which is not followed"));
+            }
+            if path.is_dir() {
+                return Err(PathError::in_the_way(path, "a directory"));
             }
             let mut file = open(path).map_err(PathError::at(path))?;
             match file.try_lock() {

@@ -115,6 +115,7 @@ impl Store {
             return Ok(None);
         }
         let _lock = self.lock(id, &format!("repairing {id}"), waiting).await?;
+        Current::refuse_directory(&agent)?;
         let current = Current::read(&agent).ok().flatten();
         if current.as_ref().is_some_and(|current| agent.join(&current.folder).exists()) {
             return Ok(None);
@@ -167,6 +168,9 @@ impl Current {
         let bytes = match read_bounded(&path, agent, CURRENT_LIMIT) {
             Ok(bytes) => bytes,
             Err(ReadError::NotFound) => return Ok(None),
+            Err(ReadError::NotAFile(_)) if path.is_dir() => {
+                return Err(PathError::in_the_way(&path, "a directory").into());
+            }
             Err(ReadError::Io(error)) => return Err(PathError { path, error }.into()),
             Err(error) => return Err(damaged(error.to_string())),
         };
@@ -179,6 +183,13 @@ impl Current {
             return Err(damaged("it names no version".to_owned()));
         }
         Ok(Some(current))
+    }
+
+    /// Refuses a directory in the place of the file, before something is done that ends with writing or removing the file.
+    pub(super) fn refuse_directory(agent: &Path) -> Result<(), Error> {
+        let path = agent.join(CURRENT);
+        let is_there = path.symlink_metadata().is_ok_and(|found| found.is_dir());
+        if is_there { Err(PathError::in_the_way(&path, "a directory").into()) } else { Ok(()) }
     }
 
     /// Swaps the version.

@@ -191,6 +191,10 @@ impl Error {
 
 fn elsewhere(error: &PathError) -> String {
     let other = "name another directory with --root";
+    // A file that is there is not missing elsewhere.
+    if error.error.kind() == std::io::ErrorKind::PermissionDenied && error.path.is_file() {
+        return "make that file readable and writable".to_owned();
+    }
     error.remedy().map_or_else(|| other.to_owned(), |remedy| format!("{remedy}, or {other}"))
 }
 
@@ -323,5 +327,21 @@ fn install_code(error: &install::Error) -> Code {
         InstallFailure::HeldByCooldown => Code::HeldByCooldown,
         InstallFailure::RuntimeTooOld | InstallFailure::InstallFailed if error.is_of_integrity() => Code::Refused,
         InstallFailure::RuntimeTooOld | InstallFailure::InstallFailed => Code::InstallFailed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_to_be_made_readable() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("receipt.json");
+        let denied =
+            |path: &std::path::Path| Error::from(PathError::at(path)(std::io::ErrorKind::PermissionDenied.into()));
+        assert_eq!(denied(&path).remedy().unwrap(), "name another directory with --root");
+        std::fs::write(&path, "{}").unwrap();
+        assert_eq!(denied(&path).remedy().unwrap(), "make that file readable and writable");
     }
 }

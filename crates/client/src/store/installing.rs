@@ -71,6 +71,7 @@ impl Store {
         let plan = order.plan;
         let lock = self.lock(&plan.id, &format!("installing {} {}", plan.id, plan.version), order.waiting).await?;
         let agent = self.directory(&plan.id);
+        Current::refuse_directory(&agent)?;
         let mut first = First { store: self, agent: &agent, is_over: agent.exists(), lock: Some(lock) };
         // A process that has uninstalled the last agent removes the directory above.
         make_all(&agent).map_err(PathError::at(&agent))?;

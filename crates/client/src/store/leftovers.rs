@@ -204,7 +204,8 @@ pub(super) fn foreign(agent: &Path) -> Result<Vec<PathBuf>, PathError> {
         let item = item.map_err(PathError::at(agent))?;
         let name = item.file_name();
         let name = name.to_string_lossy();
-        let is_kept = name == CURRENT && item.path().is_file();
+        // A directory in its place is reported as what it is.
+        let is_kept = name == CURRENT && (item.path().is_file() || item.path().is_dir());
         if is_kept || is_left(&item) || is_version(&item.path()) {
             continue;
         }

@@ -87,6 +87,7 @@ impl Store {
     }
 
     fn uninstall_locked(&self, id: &AgentId, agent: &Path, force: bool) -> Result<Freed, Error> {
+        Current::refuse_directory(agent)?;
         // This comes first: a package manager that still runs would be taken for the agent, and would continue
         // afterwards.
         let Cleared { bytes, count, restored } = self.clear(agent)?;
