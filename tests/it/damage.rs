@@ -92,11 +92,27 @@ fn a_link_in_the_place_of_an_agent_is_not_followed() {
     let (agent, elsewhere) = (folder.parent().unwrap().to_owned(), people.env.path("elsewhere"));
     fs::rename(&agent, &elsewhere).unwrap();
     std::os::unix::fs::symlink(&elsewhere, &agent).unwrap();
-    for arguments in [["install", "a@1.0.0"], ["uninstall", "a"], ["which", "a"], ["run", "a"]] {
-        let run = people.run(&arguments);
+    for arguments in [&["install", "a@1.0.0"][..], &["uninstall", "a"], &["which", "a"], &["run", "a"], &["update"]] {
+        let run = people.run(arguments);
         assert_ne!(run.code, 0);
-        assert!(run.stderr.contains("is a link") || run.stderr.contains("is not installed"), "{}", run.stderr);
+        assert!(
+            run.stderr.contains(&format!("{} is a link, which is not followed", agent.display())),
+            "{}",
+            run.stderr
+        );
     }
+    let help = "remove it, or name the directory that is meant with --root";
+    for arguments in [&["doctor"][..], &["doctor", "a"], &["doctor", "a", "--fix"]] {
+        let (code, document) = people.json(arguments);
+        let check = &document["agents"][0]["checks"][0];
+        assert_eq!(
+            (code, check["status"].as_str(), check["help"].as_str()),
+            (1, Some("error"), Some(help)),
+            "{document}"
+        );
+    }
+    let (_, listed) = people.json(&["list", "--installed"]);
+    assert_eq!((&listed["agents"], &listed["errors"][0]["id"]), (&json!([]), &json!("a")), "{listed}");
     assert!(elsewhere.join("current").exists() && program(&elsewhere.join(folder.file_name().unwrap())).exists());
 }
 

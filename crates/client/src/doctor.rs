@@ -254,8 +254,18 @@ const NAMED: usize = 3;
 /// # Errors
 /// [`PathError`] when its directory cannot be read.
 pub fn installed(store: &Store, id: &AgentId, environment: &Environment) -> Result<DiagnosedAgent, PathError> {
-    let remains = store.examine(id)?;
     let mut examined = DiagnosedAgent { id: id.to_string(), ..DiagnosedAgent::default() };
+    let directory = store.directory(id);
+    let found =
+        if directory.is_symlink() { Err(Error::Link(directory)) } else { store.examine(id).map_err(Error::from) };
+    let remains = match found {
+        Ok(remains) => remains,
+        Err(Error::Path(error)) if error.error.kind() != io::ErrorKind::PermissionDenied => return Err(error),
+        Err(error) => {
+            examined.add(broken("current", &error, repair(id)));
+            return Ok(examined);
+        }
+    };
     if !remains.leftovers.is_empty() {
         let message = "an interrupted installation has left files";
         let end = if remains.is_restorable { ", and puts back the version that was being repaired" } else { "" };

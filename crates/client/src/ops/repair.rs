@@ -13,7 +13,7 @@ use crate::index::Index;
 use crate::install::Kind;
 use crate::resolve::Plan;
 use crate::session::{AgentSpec, InstallRequest, Session, Terms};
-use crate::store::{LostVersion, MakeCurrent, Version};
+use crate::store::{self, LostVersion, MakeCurrent, Version};
 use acp_registry_host::process::Environment;
 
 /// What a version needs.
@@ -139,8 +139,10 @@ async fn plan_lost(
 /// makes the newest installed version current or installs the version in the index. Only an agent that is not pinned gets
 /// another version. Returns the version; `None` if the agent needs no restoring.
 pub(super) async fn restore(id: &AgentId, session: &Session, events: &Events<'_>) -> Result<Option<String>, Failure> {
-    if matches!(session.store.agent(id), Ok(Some(_))) {
-        return Ok(None);
+    match session.store.agent(id) {
+        Ok(Some(_)) => return Ok(None),
+        Err(error @ store::Error::Link(_)) => return Err(error.into()),
+        _ => {}
     }
     if session.store.is_unsettled(id) {
         session.store.settle(id, &waiting(events)).await?;

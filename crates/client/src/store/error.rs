@@ -192,8 +192,10 @@ impl Error {
 fn elsewhere(error: &PathError) -> String {
     let other = "name another directory with --root";
     // A file that is there is not missing elsewhere.
-    if error.error.kind() == std::io::ErrorKind::PermissionDenied && error.path.is_file() {
-        return "make that file readable and writable".to_owned();
+    if error.error.kind() == std::io::ErrorKind::PermissionDenied && error.path.exists() {
+        let file = "make that file readable and writable";
+        let directory = || format!("make that directory readable and writable, or {other}");
+        return if error.path.is_file() { file.to_owned() } else { directory() };
     }
     error.remedy().map_or_else(|| other.to_owned(), |remedy| format!("{remedy}, or {other}"))
 }

@@ -1,6 +1,6 @@
 //! Finds what is installed.
 
-use std::fs;
+use std::fs::{self, FileType};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -115,7 +115,8 @@ impl Store {
     /// # Errors
     /// [`PathError`] when the directory cannot be read; a missing directory counts as empty.
     pub fn ids(&self) -> Result<Vec<AgentId>, PathError> {
-        let names = names(&self.agents())?.into_iter();
+        // A link is not followed, and reported by those who look at it.
+        let names = names_of(&self.agents(), |kind| kind.is_dir() || kind.is_symlink())?.into_iter();
         Ok(names.filter_map(|name| AgentId::try_from(name).ok()).filter(|id| self.is_agent(id)).collect())
     }
 
@@ -134,6 +135,11 @@ impl Store {
 
 /// The names of directories in a directory, in order; none when it is not there.
 pub(super) fn names(directory: &Path) -> Result<Vec<String>, PathError> {
+    names_of(directory, |kind| kind.is_dir())
+}
+
+/// The names of what is of a kind in a directory, in order; none when it is not there.
+fn names_of(directory: &Path, is_wanted: impl Fn(FileType) -> bool) -> Result<Vec<String>, PathError> {
     let items = match fs::read_dir(directory) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         items => items.map_err(PathError::at(directory))?,
@@ -141,8 +147,10 @@ pub(super) fn names(directory: &Path) -> Result<Vec<String>, PathError> {
     let mut names = Vec::new();
     for item in items {
         let item = item.map_err(PathError::at(directory))?;
-        let is_directory = item.file_type().map_err(PathError::at(directory))?.is_dir();
-        if is_directory && let Ok(name) = item.file_name().into_string() {
+        let kind = item.file_type().map_err(PathError::at(directory))?;
+        if is_wanted(kind)
+            && let Ok(name) = item.file_name().into_string()
+        {
             names.push(name);
         }
     }

@@ -138,7 +138,11 @@ impl Store {
     /// Whether the directory of this name belongs to an agent, or to an unfinished installation.
     pub(super) fn is_agent(&self, id: &AgentId) -> bool {
         let directory = self.directory(id);
-        let Ok(items) = fs::read_dir(&directory) else { return false };
+        let items = match fs::read_dir(&directory) {
+            Ok(items) => items,
+            // It has the name of one.
+            Err(error) => return error.kind() == io::ErrorKind::PermissionDenied,
+        };
         // Other files may be called `current` as well.
         let is_record = || Current::read(&directory).is_ok_and(|current| current.is_some());
         let items: Vec<_> = items.flatten().collect();
