@@ -202,6 +202,25 @@ fn a_version_is_put_back_where_the_receipt_of_the_new_one_was_being_written() {
     }
 }
 
+#[test]
+fn a_damaged_version_that_settings_name_is_repaired_beside_the_current_one() {
+    let (people, folder) = installed();
+    assert_eq!(people.run(&["config", "zed", "a", "--direct"]).code, 0);
+    people.publish(&[people.agent("a", "2.0.0")]);
+    assert_eq!(people.run(&["update", "--refresh"]).code, 0);
+    fs::remove_file(program(&folder)).unwrap();
+    let (code, document) = people.json(&["doctor"]);
+    assert_eq!(code, 1, "{document}");
+    let checks = document["agents"][0]["checks"].as_array().unwrap();
+    let check = checks.iter().find(|check| check["status"] == "error").unwrap();
+    assert_eq!(check["help"], "`acp-registry doctor --fix a` repairs it");
+    let run = people.run(&["doctor", "--fix"]);
+    assert!(run.stderr.contains("repaired a 1.0.0: files were missing or changed"), "{}{}", run.stdout, run.stderr);
+    assert!(program(&folder).exists());
+    assert_eq!(people.json(&["which", "a"]).1["version"], "2.0.0");
+    assert!(people.run(&["gc"]).code == 0 && program(&folder).exists());
+}
+
 #[cfg(unix)]
 #[test]
 fn what_a_link_in_the_cache_leads_to_stays() {

@@ -353,8 +353,11 @@ fn look_at(found: Candidate, current: Option<&String>, environment: &Environment
 
 /// What helps where a version is not what was installed. Only what this program has made is to be removed.
 fn help(found: &Candidate, current: Option<&String>, id: &str) -> String {
-    if current.is_none_or(|current| *current == found.folder) {
-        found.version.as_ref().ok().and_then(Option::as_ref).map_or_else(|| repair(id), repair_version)
+    let version = found.version.as_ref().ok().and_then(Option::as_ref);
+    // What settings name is kept for them, and repaired.
+    let is_named = version.is_some_and(|version| !version.receipt.named_by.is_empty());
+    if is_named || current.is_none_or(|current| *current == found.folder) {
+        version.map_or_else(|| repair(id), repair_version)
     } else if found.is_ours {
         "`acp-registry gc` removes it: another version is started".to_owned()
     } else {

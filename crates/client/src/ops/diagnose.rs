@@ -11,7 +11,7 @@ use acp_registry_plan::text::{plural, printable};
 use acp_registry_protocol::handshake::HandshakeOptions;
 use serde::{Deserialize, Serialize};
 
-use super::repair::{Need, refusal, repair, restore};
+use super::repair::{Need, refusal, repair, repair_named, restore};
 use super::{Event, Events, Report, Starting, learn_revocations, limit, unremoved};
 use crate::doctor::{self, CheckStatus, DiagnosedAgent, Diagnosis};
 use crate::index::Loaded;
@@ -140,7 +140,12 @@ async fn fix(ids: &[AgentId], session: &Session, events: &Events<'_>) -> Failed 
             Err(failure) => {
                 events(Event::Failed(&format!("{id} was not repaired"), &failure));
                 failed.insert(id.to_string(), failure);
+                continue;
             }
+        }
+        if let Err(failure) = repair_named(id, session, events).await {
+            events(Event::Failed(&format!("{id} was not repaired"), &failure));
+            failed.insert(id.to_string(), failure);
         }
     }
     failed

@@ -75,6 +75,21 @@ pub(super) async fn repair(
     done.map(drop).map_err(|failure| suggest_other(failure, version, session))
 }
 
+/// Installs damaged versions again that are not started by default, but whose programs settings of editors name.
+pub(super) async fn repair_named(id: &AgentId, session: &Session, events: &Events<'_>) -> Result<(), Failure> {
+    let Ok(Some(agent)) = session.store.agent(id) else { return Ok(()) };
+    let versions = session.store.versions(id)?.into_iter();
+    for version in versions.filter(|version| *version != agent.current && !version.receipt.named_by.is_empty()) {
+        let Some(need) = Need::find(&version, &session.environment()) else { continue };
+        refuse_locked(&version)?;
+        let plan = session.plan_again(&version).await?;
+        let request = InstallRequest { make_current: MakeCurrent::IfNone, ..InstallRequest::new(plan) };
+        install_one(session, &request, events).await?;
+        events(Event::Note(&format!("repaired {id} {}: {}", version.receipt.version, need.why())));
+    }
+    Ok(())
+}
+
 /// Refuses packages that a lock file has installed: without it, they would get other dependencies.
 fn refuse_locked(version: &Version) -> Result<(), Failure> {
     let receipt = &version.receipt;
