@@ -431,7 +431,7 @@ fn an_agent_that_opens_no_session_is_told_with_its_own_words() {
         assert_eq!(names(&agent["checks"]), [("files", "ok"), ("handshake", "warning")]);
         let check = &agent["checks"][1];
         assert_eq!(check["message"], part);
-        assert!(check["help"].as_str().unwrap().contains("`acp-registry login`"), "{check}");
+        assert!(check["help"].as_str().unwrap().contains("`acp-registry login a`"), "{check}");
         let probes = &agent["handshake"]["handshake"]["probes"];
         assert_eq!((&agent["handshake"]["verdict"], &probes["session/new"]), (&json!("pass"), &json!("error")));
         let run = doctor.run(&["a"]);

@@ -535,7 +535,7 @@ pub async fn start(
     let version = version.clone();
     match speak(&version, environment, launcher, options).await? {
         Ok(outcome) => {
-            let mut check = explain(&outcome);
+            let mut check = explain(&outcome, &examined.id);
             examined.handshake = Some(outcome);
             if examined.may_miss_files() {
                 // While the scripts are forbidden, a new installation would lack the same files.
@@ -605,8 +605,8 @@ pub async fn speak(
 
 /// Explains an outcome.
 #[must_use]
-pub fn explain(outcome: &Outcome) -> Diagnosis {
-    let Some(reason) = outcome.reason else { return passed(outcome) };
+pub fn explain(outcome: &Outcome, id: &str) -> Diagnosis {
+    let Some(reason) = outcome.reason else { return passed(outcome, id) };
     let said = outcome.message.as_deref().map(printable).unwrap_or_default();
     let (what, help) = words(reason);
     let message = format!("{what}: {said}");
@@ -620,7 +620,8 @@ pub fn explain(outcome: &Outcome) -> Diagnosis {
     }
 }
 
-fn passed(outcome: &Outcome) -> Diagnosis {
+fn passed(outcome: &Outcome, id: &str) -> Diagnosis {
+    let login = format!("`acp-registry login {}`", escape(id));
     let handshake = &outcome.handshake;
     let named = handshake.agent_info.get("name").and_then(|name| name.as_str());
     let who = named.map_or_else(String::new, |name| format!(" as {}", quote(name)));
@@ -629,15 +630,19 @@ fn passed(outcome: &Outcome) -> Diagnosis {
         Some(Probe::AuthRequired) => "; it wants you to sign in first, as it was started without your own settings",
         Some(_) if handshake.setup_required.is_some() => {
             let said = handshake.setup_required.as_deref().map(printable).unwrap_or_default();
-            let help = "do what the agent says; it was started with an empty home and without your keys, so that what you have \
-                        set up already may be enough: `acp-registry login` starts it with yours";
+            let help = format!(
+                "do what the agent says; it was started with an empty home and without your keys, so that what you have set up \
+                 already may be enough: {login} starts it with yours"
+            );
             let message = format!("it answers{who}, but opens no session before it is set up: {said}");
             return Diagnosis::warning("handshake", message, help);
         }
         Some(_) => {
             let said = handshake.probes.refusal().map(printable).unwrap_or_default();
-            let help = "it was started with an empty home and without your keys, which may be why: `acp-registry login` starts \
-                        it with yours; what it wrote to stderr may say more";
+            let help = format!(
+                "it was started with an empty home and without your keys, which may be why: {login} starts it with yours; what it \
+                 wrote to stderr may say more"
+            );
             let message = format!("it answers{who}, but opens no session: {said}");
             return Diagnosis::warning("handshake", message, help);
         }

@@ -196,7 +196,7 @@ impl<'a> Attempt<'a> {
             Ok(conversation) => Ok(Some(conversation)),
             Err(OpenError::Setup(error)) => Err(error.into()),
             Err(OpenError::Agent(outcome)) => {
-                let check = doctor::explain(&outcome);
+                let check = doctor::explain(&outcome, &self.version.receipt.id);
                 let reason = outcome.reason.map_or("agent_error", FailReason::as_str);
                 result.fail(reason, check.message, check.help.unwrap_or_default());
                 self.note(*outcome, result);

@@ -494,7 +494,7 @@ impl From<SettingsEditError> for Failure {
             SettingsEditError::Dangling(_) => "remove the link, or let it lead to a file".to_owned(),
             SettingsEditError::ReadOnly(_) => "make the file writable, or name another with --file".to_owned(),
             SettingsEditError::Read { .. } => "make it a readable file, or name another with --file".to_owned(),
-            _ => "correct the file, or change it by hand as `acp-registry config` says without --write".to_owned(),
+            _ => "correct the file, or change it by hand as the same command says without --write".to_owned(),
         };
         Self::unable(error).help(help)
     }
@@ -508,6 +508,14 @@ mod tests {
 
     fn edit(text: &str, action: SettingsAction) -> Result<String, String> {
         edited(Path::new("f"), "a", text, SETTINGS, action).map(|(after, _)| after).map_err(|error| error.to_string())
+    }
+
+    /// A command in a remedy must run as it is printed.
+    #[test]
+    fn a_remedy_names_no_command_without_its_arguments() {
+        let error = edited(Path::new("f"), "a", "{", SETTINGS, SettingsAction::Write).unwrap_err();
+        let help = Failure::from(error).advice().unwrap();
+        assert_eq!(help, "correct the file, or change it by hand as the same command says without --write");
     }
 
     #[test]
