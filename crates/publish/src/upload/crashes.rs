@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use acp_registry_client::index::minisign::{SecretKey, Signatures};
+use acp_registry_client::index::minisign::{PublicKey, SecretKey, Signatures};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::statement::{STATEMENT, STATEMENT_SIGNATURE, Statement};
 use acp_registry_plan::sums::{self, SIGNATURE, SUMS};
@@ -57,6 +57,8 @@ enum Step {
 struct Place {
     target: UploadTarget,
     key: SecretKey,
+    /// The keys that publications announce.
+    next: Vec<PublicKey>,
 }
 
 /// A secret key as minisign writes it.
@@ -65,7 +67,7 @@ const KEY: &str = "RWQAAEIyAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA
 
 impl Place {
     fn new() -> Self {
-        Self { target: UploadTarget::Memory(Memory::new()), key: KEY.parse().unwrap() }
+        Self { target: UploadTarget::Memory(Memory::new()), key: KEY.parse().unwrap(), next: Vec::new() }
     }
 
     fn memory(&self) -> &Memory {
@@ -80,7 +82,7 @@ impl Place {
     fn signing(&self) -> Signing<'_> {
         let sign: Sign<'_> = &|text| Ok(KEY.parse::<SecretKey>().unwrap().sign(text, "").into_bytes());
         let signer = Some(self.key.public());
-        Signing { sign, signer, next: Vec::new(), valid_for: Duration::from_hours(48) }
+        Signing { sign, signer, next: self.next.clone(), valid_for: Duration::from_hours(48) }
     }
 
     /// A client finds a statement with its signature, and what it names: in `latest/` or in the snapshot.
@@ -234,6 +236,38 @@ fn whatever_stops_a_run_snapshots_read_back_and_the_next_run_finishes() {
         }
     }
     assert!(stops > 300, "{stops}");
+}
+
+/// The last statement is at the target with its signature, however many publishers were killed after they had sent theirs.
+#[test]
+fn a_statement_keeps_its_signature_and_what_it_announces() {
+    const NEXT: &str = "RWTg6fOM9hf2QEuAzZ8ULcIvuMA2VTU7gSlGBdKjnKY1y2IGU2bS9vNk";
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = fastrand::Rng::with_seed(8);
+    let mut place = Place::new();
+    let mut publication = |number| Step::Publish(tree(&folder.path().join("tree"), &mut random), number);
+    place.next = vec![NEXT.parse().unwrap()];
+    place.run(&publication(1)).unwrap();
+    place.next.clear();
+    let first = place.memory().files();
+    for number in 2..=4 {
+        let step = publication(number);
+        let before = place.memory().files();
+        for stop in 0.. {
+            place.memory().set(before.clone());
+            place.memory().allow(stop);
+            place.run(&step).unwrap_err();
+            place.memory().allow(usize::MAX);
+            if place.memory().files()["latest/statement.json.minisig"] != before["latest/statement.json.minisig"] {
+                break;
+            }
+        }
+        assert_eq!(place.memory().files()["latest/statement.json"], first["latest/statement.json"]);
+        place.check(&format!("killed in publication {number}"));
+    }
+    place.run(&publication(5)).unwrap();
+    let statement = Statement::parse(&place.memory().files()["latest/statement.json"]).unwrap();
+    assert!(statement.next_keys.contains(&NEXT.to_owned()), "{:?}", statement.next_keys);
 }
 
 #[test]

@@ -145,9 +145,22 @@ pub(super) async fn sign(
         return Err(Error::SignStatement(format!("what it wrote is not a signature of {STATEMENT} by {signer}")));
     }
     // A client with a copy of the last statement needs its signature, too. Other programs read the first signature.
-    let before_signature: String = before_signature.lines().take(4).map(|line| format!("{line}\n")).collect();
+    let keys = known.as_ref().map(keys).unwrap_or_default();
+    let before_signature = before.map_or_else(String::new, |text| signature_by(&keys, &text, &before_signature));
     let signature = format!("{}\n{before_signature}", signature.trim_end()).into_bytes();
     Ok(Some(SignedStatement { signed: summary, text: text.into_bytes(), signature }))
+}
+
+/// The signature of a text by one of these keys, of those in a file; the first one, if there is none.
+///
+/// It need not be the first: that of a publisher that was killed is of a statement that was never sent.
+fn signature_by(keys: &[PublicKey], text: &[u8], signatures: &str) -> String {
+    let lines: Vec<&str> = signatures.lines().filter(|line| !line.is_empty()).collect();
+    let all = lines.chunks(4).map(|lines| lines.iter().map(|line| format!("{line}\n")).collect());
+    let all: Vec<String> = all.collect();
+    let is_of_text =
+        |one: &&String| Signatures::parse(one).is_some_and(|one| keys.iter().any(|key| key.verifies(text, &one)));
+    all.iter().find(is_of_text).or(all.first()).cloned().unwrap_or_default()
 }
 
 /// The snapshot that the statement in `latest/` names.
