@@ -270,6 +270,35 @@ fn a_statement_keeps_its_signature_and_what_it_announces() {
     assert!(statement.next_keys.contains(&NEXT.to_owned()), "{:?}", statement.next_keys);
 }
 
+/// A publisher was killed on the way to another tree, and the earlier one is published again.
+#[test]
+fn what_was_removed_until_a_run_was_stopped_is_sent_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = fastrand::Rng::with_seed(9);
+    let mut tree_if = |has_entries: bool| loop {
+        let tree = tree(&folder.path().join(format!("{has_entries}")), &mut random);
+        if tree.files().contains_key("entries.json") == has_entries {
+            return tree;
+        }
+    };
+    let (one, two) = (Step::Publish(tree_if(true), 1), Step::Publish(tree_if(false), 2));
+    let Step::Publish(tree, _) = &one else { unreachable!() };
+    let place = Place::new();
+    place.run(&one).unwrap();
+    let before = place.memory().files();
+    for stop in 0.. {
+        place.memory().set(before.clone());
+        place.memory().allow(stop);
+        let is_whole = place.run(&two).is_ok();
+        place.memory().allow(usize::MAX);
+        place.run(&one).unwrap();
+        place.check_latest(tree, &format!("stopped at {stop}"));
+        if is_whole {
+            break;
+        }
+    }
+}
+
 #[test]
 fn a_snapshot_that_cannot_be_read_back_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();

@@ -88,15 +88,17 @@ pub(super) async fn update(
         }
         return Ok(actions);
     }
-    save(sender, state).await?;
     // What no longer holds is removed before anything is sent: the signature of the previous `SHA256SUMS`, and the
     // document that leads clients to the previous entries in place of the index.
-    for name in [SIGNATURE, DISCOVERY] {
-        if !wanted.contains(name) && state.files.contains_key(name) {
-            sender.remove(&[name.to_owned()]).await?;
-            state.files.remove(name);
-            actions.push(Action { file: format!("{LATEST}/{name}"), what: What::Remove });
-        }
+    let mut over = [SIGNATURE, DISCOVERY].to_vec();
+    over.retain(|name| !wanted.contains(*name) && state.files.contains_key(*name));
+    // If the run is interrupted now, they may or may not exist.
+    state.files.extend(over.iter().map(|name| ((*name).to_owned(), LatestFile::default())));
+    save(sender, state).await?;
+    for name in over {
+        sender.remove(&[name.to_owned()]).await?;
+        state.files.remove(name);
+        actions.push(Action { file: format!("{LATEST}/{name}"), what: What::Remove });
     }
     let sent: Mutex<BTreeMap<String, String>> = Mutex::default();
     let on_sent = |file: &Planned| {
