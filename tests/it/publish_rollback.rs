@@ -100,11 +100,56 @@ fn no_recall_is_lost() {
         let message = "latest/revoked.json recalls <=0.9.0 of `a`, and that snapshot does not";
         assert!(run.code == 4 && run.stderr.contains(message), "{} {}", run.code, run.stderr);
     }
+    // The snapshot has what became of the list in `latest/`.
+    let list = env.read("pub/latest/revoked.json");
+    let kept = format!("pub/{recalled}/revoked.json");
+    for damage in [Some("{"), None] {
+        match damage {
+            Some(text) => env.write("pub/latest/revoked.json", text),
+            None => fs::remove_file(env.path("pub/latest/revoked.json")).unwrap(),
+        }
+        let run = env.run(&["publish", "rollback", &before, "--to", "pub"]);
+        let message = format!("{recalled}/revoked.json recalls <=0.9.0 of `a`, and that snapshot does not");
+        assert!(run.code == 4 && run.stderr.contains(&message), "{} {}", run.code, run.stderr);
+        fs::remove_file(env.path(&kept)).unwrap();
+        for arguments in [&["publish", "rollback", &before, "--to", "pub"][..], &["publish", "--to", "pub"]] {
+            let run = env.run(arguments);
+            assert!(run.code == 3 && run.stderr.contains("revoked.json cannot be used"), "{} {}", run.code, run.stderr);
+            assert!(run.stderr.contains("help: restore it from a copy"), "{}", run.stderr);
+        }
+        env.write(&kept, &list);
+    }
+    env.write("pub/latest/revoked.json", &list);
     // One that recalls the same is put back.
     env.write("r/b/agent.json", manifest("b").replace("1.0.0", "1.1.0"));
     build(&env, "dist");
     report(&env, &["--revision", "four"]);
     assert_eq!(rollback(&env, &recalled, &[]).0, 0);
+}
+
+#[test]
+fn a_publication_names_the_recalls_that_it_lacks() {
+    let env = env();
+    let publish = |versions: &[&str]| {
+        let item = |versions: &&str| json!({ "id": "a", "versions": versions, "level": "revoked", "reason": "It reads keys", "since": "2026-01-31" });
+        let items: Vec<Value> = versions.iter().map(item).collect();
+        env.write("r/revoked.json", json!({ "schema": 1, "revoked": items }).to_string());
+        build(&env, "dist");
+        let run = env.run(&["publish", "--to", "pub"]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        run.stderr
+    };
+    assert_eq!(publish(&["0.1.0", "<0.8.0"]), "");
+    assert_eq!(publish(&["0.1.0", "<0.9.0"]), "", "a range was widened");
+    let said = publish(&["<0.5.0"]);
+    assert!(said.contains("latest recalls <0.9.0 of `a`, and this tree does not") && !said.contains("0.1.0"), "{said}");
+    assert_eq!(publish(&["<0.5.0"]), "", "it is said once");
+    fs::remove_file(env.path("r/revoked.json")).unwrap();
+    build(&env, "dist");
+    let run = env.run(&["publish", "--to", "pub"]);
+    assert!(run.code == 0 && run.stderr.contains("recalls <0.5.0 of `a`"), "{}", run.stderr);
+    let run = env.run(&["publish", "--to", "pub"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
 }
 
 #[test]

@@ -549,6 +549,21 @@ fn publishing_renews_an_old_statement_and_never_drops_it() {
     assert_eq!(tree(&registry.env.path("site")), unchanged);
 }
 
+/// A publisher was killed after its statement was sent, and before its list of recalls.
+#[test]
+fn what_a_statement_recalls_is_not_lost_before_it_is_in_latest() {
+    let registry = Registry::new();
+    let before = registry.publish("1.0.0", 0, &[]);
+    registry.publish("2.0.0", 0, &[]);
+    for name in [".acp-registry/state.json", "latest/revoked.json"] {
+        registry.env.write(&format!("site/{name}"), &before[&format!("/{name}")]);
+    }
+    let snapshot = Statement::parse(&before["/latest/statement.json"]).unwrap().snapshot.unwrap();
+    let mut command = registry.env.command(&["publish", "rollback", "--to", "site", &snapshot]);
+    let run = Run::of(command.env("ACP_REGISTRY_SIGNING_KEY", KEYS[0]));
+    assert!(run.code == 4 && run.stderr.contains("/revoked.json recalls <2.0.0 of `b`"), "{} {}", run.code, run.stderr);
+}
+
 #[test]
 fn the_memory_of_a_registry_survives_and_is_not_lost_in_silence() {
     let registry = Registry::new();

@@ -6,8 +6,6 @@ use acp_registry_plan::revocations::REVOKED;
 use acp_registry_plan::statement::{STATEMENT, STATEMENT_SIGNATURE};
 use acp_registry_plan::text::quote;
 
-use super::LATEST;
-
 /// Why a tree cannot be published, or snapshots cannot be pruned.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -55,8 +53,10 @@ pub enum Error {
         remedy: String,
     },
     /// The snapshot is from before a recall.
-    #[error("{LATEST}/{REVOKED} recalls {versions} of {}, and that snapshot does not", quote(.id))]
+    #[error("{place} recalls {versions} of {}, and that snapshot does not", quote(.id))]
     LostRecall {
+        /// The list with the recall.
+        place: String,
         /// The agent.
         id: String,
         /// The versions.
@@ -161,6 +161,9 @@ fn publish_remedy(error: &Error) -> String {
             return format!(
                 "restore it from a copy, or remove it and {STATEMENT_SIGNATURE}, and name the key with --signer once"
             );
+        }
+        Error::Unreadable { place, .. } if place.ends_with(REVOKED) => {
+            "restore it from a copy, so that no recall is lost"
         }
         Error::Unreadable { .. } | Error::Missing(_) | Error::Altered(_) => {
             "choose another snapshot, or restore the file from a copy"

@@ -29,6 +29,7 @@ mod headers;
 mod latest;
 mod lease;
 mod prune;
+mod recalls;
 mod run;
 mod send;
 mod snapshot;

@@ -51,7 +51,7 @@ async fn prune_in_turn(run: UploadRun<'_>, keep: Duration) -> Result<Pruned, Err
     let UploadRun { target, jobs, is_dry_run, notice, .. } = run;
     let mut state = TargetState::read(target).await?;
     let latest = target.sums(LATEST).await?.map(|list| tree::hex_digest(&list));
-    let signed = if state.signed { statement::signed_snapshot(target).await? } else { None };
+    let signed = if state.signed { statement::current(target).await?.and_then(|signed| signed.snapshot) } else { None };
     let (found, mut named) = find(run, &state).await?;
     let newest = newest(&found, target, notice);
     let limit = now().saturating_sub(seconds(keep));

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use acp_registry_plan::revocations::{REVOKED, REVOKED_LIMIT, Revocation, Revocations};
 use acp_registry_plan::sums::{SIGNATURE, SIGNATURE_LIMIT, SUMS};
 
 use super::headers::Headers;
@@ -11,8 +10,8 @@ use super::prune::refuse_unpublished;
 use super::send::{KeptSnapshot, LAST, Large, Planned, Sender, TreeSource, wave};
 use super::state::{Snapshot, TargetState};
 use super::{
-    Action, BuiltTree, Error, Gzip, LATEST, PublishOptions, Revision, Signing, UploadEvent, UploadResult, UploadRun,
-    latest, now, snapshot, statement, tree,
+    Action, BuiltTree, Error, Gzip, PublishOptions, Revision, Signing, UploadEvent, UploadResult, UploadRun, latest,
+    now, recalls, snapshot, statement, tree,
 };
 
 /// Publishes a tree: its snapshot first, then `latest/`. Then removes files of `latest/` that have been stale for
@@ -69,6 +68,7 @@ impl Upload<'_> {
         let place = self.place(&state, &sums).await?;
         let signature = self.signature(&place).await?;
         let sender = Sender { run: self.run, source, signature, large: Large::default() };
+        recalls::warn_lost(&sender, &state).await?;
         // Signed before anything is sent, so that a refusal leaves nothing behind.
         let statement = statement::sign(&sender, &state, &place.name, self.options.signing.as_ref()).await?;
         let mut actions = self.keep(&sender, &mut state, &place, sums).await?;
@@ -261,7 +261,7 @@ async fn rollback_in_turn(
     latest::adopt(&mut state, source, target, run.notice).await?;
     let signature = kept.signature().await?;
     let sender = Sender { run, source, signature, large: Large::default() };
-    refuse_lost_recalls(&sender).await?;
+    recalls::refuse_lost(&sender, &state).await?;
     let plan = latest::plan(&sender, &state);
     sender.rehearse(&plan.planned).await?;
     let statement = statement::sign(&sender, &state, name, signing).await?;
@@ -276,17 +276,4 @@ async fn rollback_in_turn(
     actions.extend(latest::remove_stale(&sender, &mut state, grace).await?);
     let signed = statement.map(|statement| statement.signed);
     Ok(UploadResult { snapshot: name.to_owned(), previous, signed, is_known: true, actions })
-}
-
-/// Refuses a snapshot from before a recall: clients would start what it recalls again.
-async fn refuse_lost_recalls(sender: &Sender<'_>) -> Result<(), Error> {
-    let Some(now) = sender.run.target.get(&format!("{LATEST}/{REVOKED}"), REVOKED_LIMIT).await? else { return Ok(()) };
-    let is_there = sender.source.files().contains_key(REVOKED);
-    let then = if is_there { sender.source.content(REVOKED).await? } else { Vec::new() };
-    let [now, then] = [&now, &then].map(|text| Revocations::parse(text).unwrap_or_default());
-    let keeps = |id: &str, recall: &Revocation| {
-        then.get(id).iter().any(|kept| kept.written == recall.written && kept.level >= recall.level)
-    };
-    let Some((id, recall)) = now.iter().find(|(id, recall)| !keeps(id, recall)) else { return Ok(()) };
-    Err(Error::LostRecall { id: id.to_owned(), versions: recall.written.clone() })
 }

@@ -163,10 +163,12 @@ fn signature_by(keys: &[PublicKey], text: &[u8], signatures: &str) -> String {
     all.iter().find(is_of_text).or(all.first()).cloned().unwrap_or_default()
 }
 
-/// The snapshot that the statement in `latest/` names.
-pub(super) async fn signed_snapshot(target: &UploadTarget) -> Result<Option<String>, Error> {
-    let text = target.get(&format!("{LATEST}/{STATEMENT}"), STATEMENT_LIMIT).await?;
-    Ok(text.and_then(|text| Statement::parse(&text).ok()?.snapshot))
+/// The statement in `latest/`.
+pub(super) async fn current(target: &UploadTarget) -> Result<Option<Statement>, Error> {
+    let place = format!("{LATEST}/{STATEMENT}");
+    let Some(text) = target.get(&place, STATEMENT_LIMIT).await? else { return Ok(None) };
+    let unreadable = |WrongStatement(why)| Error::Unreadable { place: target.shown(&place), why };
+    Statement::parse(&text).map(Some).map_err(unreadable)
 }
 
 /// The address of the tree, which its discovery document and its schemas name.
