@@ -317,10 +317,13 @@ fn a_snapshot_that_cannot_be_read_back_changes_nothing() {
             !tree::is_kept_by_name(name) && latest.is_none_or(|bytes| Sha256::of(bytes).to_string() != **digest)
         })
         .unwrap();
-    let damages: [(&str, &str, Option<&str>); 4] = [
+    let list = String::from_utf8_lossy(&whole[&first]).into_owned();
+    let part = format!("{}\n", list.lines().next().unwrap());
+    let damages: [(&str, &str, Option<&str>); 5] = [
         ("missing", &tree::content_path(digest), None),
         ("does not match its digest", &tree::content_path(digest), Some("x")),
         ("does not match its digest", &first, Some("x")),
+        ("does not match its digest", &first, Some(&part)),
         ("is not a snapshot", &first, None),
     ];
     for (why, name, text) in damages {
@@ -345,6 +348,30 @@ fn a_snapshot_that_cannot_be_read_back_changes_nothing() {
                 let path = tree::content_path(digest);
                 left.contains_key(&path) == whole.contains_key(&path)
             }));
+        }
+    }
+}
+
+/// The state of a target may be lost on top of it.
+#[test]
+fn a_snapshot_that_only_the_statement_names_is_not_pruned() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = fastrand::Rng::with_seed(6);
+    let place = Place::new();
+    for number in 1..=2 {
+        place.run(&Step::Publish(tree(&folder.path().join("tree"), &mut random), number)).unwrap();
+    }
+    let before = place.memory().files();
+    for stop in 0.. {
+        place.memory().set(before.clone());
+        place.memory().allow(stop);
+        let is_whole = place.run(&Step::Rollback(1)).is_ok();
+        place.memory().allow(usize::MAX);
+        place.memory().remove(state::STATE).unwrap();
+        place.run(&Step::Prune).unwrap();
+        place.check(&format!("stopped at {stop}"));
+        if is_whole {
+            break;
         }
     }
 }

@@ -51,7 +51,8 @@ async fn prune_in_turn(run: UploadRun<'_>, keep: Duration) -> Result<Pruned, Err
     let UploadRun { target, jobs, is_dry_run, notice, .. } = run;
     let mut state = TargetState::read(target).await?;
     let latest = target.sums(LATEST).await?.map(|list| tree::hex_digest(&list));
-    let signed = if state.signed { statement::current(target).await?.and_then(|signed| signed.snapshot) } else { None };
+    // Also of a target whose state is lost.
+    let signed = statement::current(target).await?.and_then(|signed| signed.snapshot);
     let (found, mut named) = find(run, &state).await?;
     let newest = newest(&found, target, notice);
     let limit = now().saturating_sub(seconds(keep));
@@ -232,7 +233,17 @@ async fn find(run: UploadRun<'_>, state: &TargetState) -> Result<(Vec<StoredSnap
         let known = state.snapshots.get(&name);
         let list = target.sums(&name).await?;
         let mut digests = Vec::new();
-        let owned = match list.as_deref().map(sums::parse) {
+        // A part of a list is a list, too.
+        let is_changed =
+            |list: &[u8]| known.is_some_and(|known| ![String::new(), tree::hex_digest(list)].contains(&known.sums));
+        let parse = |list: &[u8]| {
+            if is_changed(list) {
+                Err(format!("its {SUMS} was changed after it was published"))
+            } else {
+                sums::parse(list)
+            }
+        };
+        let owned = match list.as_deref().map(parse) {
             Some(Ok(files)) => {
                 digests.extend(tree::named(&files).filter_map(|digest| digest.parse::<Sha256>().ok()));
                 Owned::Listed
