@@ -549,6 +549,28 @@ fn publishing_renews_an_old_statement_and_never_drops_it() {
     assert_eq!(tree(&registry.env.path("site")), unchanged);
 }
 
+#[test]
+fn a_snapshot_from_before_the_signature_is_not_put_back() {
+    let registry = Registry::new();
+    registry.publish("1.0.0", 0, &[]);
+    let run = registry.env.run(&["publish", "--from", "dist", "--to", "other", "--revision", "plain", "--json"]);
+    let snapshot =
+        serde_json::from_str::<serde_json::Value>(&run.stdout).unwrap()["snapshot"].as_str().unwrap().to_owned();
+    let signed = |arguments: &[&str]| {
+        let mut command = registry.env.command(&[&["publish"], arguments, &["--to", "other"]].concat());
+        Run::of(command.env("ACP_REGISTRY_SIGNING_KEY", KEYS[0]))
+    };
+    assert_eq!(signed(&["--from", "dist"]).code, 0);
+    let run = signed(&["rollback", &snapshot]);
+    assert!(
+        run.code == 2 && run.stderr.contains("is from before the registry was signed"),
+        "{} {}",
+        run.code,
+        run.stderr
+    );
+    assert!(run.stderr.contains("help: put back the earlier files of the registry"), "{}", run.stderr);
+}
+
 /// A publisher was killed after its statement was sent, and before its list of recalls.
 #[test]
 fn what_a_statement_recalls_is_not_lost_before_it_is_in_latest() {

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use acp_registry_plan::index::INDEX;
+use acp_registry_plan::statement::mark;
 use acp_registry_plan::sums::{SIGNATURE, SIGNATURE_LIMIT, SUMS};
 
 use super::headers::Headers;
@@ -261,6 +263,9 @@ async fn rollback_in_turn(
     latest::adopt(&mut state, source, target, run.notice).await?;
     let signature = kept.signature().await?;
     let sender = Sender { run, source, signature, large: Large::default() };
+    if signing.is_some() {
+        refuse_unmarked(source, name).await?;
+    }
     recalls::refuse_lost(&sender, &state).await?;
     let plan = latest::plan(&sender, &state);
     sender.rehearse(&plan.planned).await?;
@@ -276,4 +281,14 @@ async fn rollback_in_turn(
     actions.extend(latest::remove_stale(&sender, &mut state, grace).await?);
     let signed = statement.map(|statement| statement.signed);
     Ok(UploadResult { snapshot: name.to_owned(), previous, signed, is_known: true, actions })
+}
+
+/// Refuses a snapshot from before its registry was signed: its indexes do not say that there is a statement.
+async fn refuse_unmarked(source: TreeSource<'_>, name: &str) -> Result<(), Error> {
+    if mark(&source.content(INDEX).await?).is_none() {
+        return Ok(());
+    }
+    let message = format!("{name} is from before the registry was signed: clients would not ask for its statement");
+    let remedy = "put back the earlier files of the registry, build them, and publish that";
+    Err(Error::Target { message, remedy: remedy.to_owned() })
 }
