@@ -118,6 +118,7 @@ mod proxies;
 mod publish;
 #[cfg(all(unix, feature = "world"))]
 mod publish_gzip;
+mod publish_lease;
 mod publish_listing;
 mod publish_order;
 mod publish_prune;
