@@ -105,3 +105,13 @@ fn a_gateway_that_weakens_tags_does_not_keep_an_expired_lease() {
     let run = leased.publish(&["--wait", "0"]);
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_command_that_signs_may_take_longer_than_the_lease_lasts() {
+    let leased = Leased::new(Bucket::answer);
+    leased.env.write("sign", "sleep 6\necho signed > \"$1.sig\"\n");
+    let run = leased.publish(&["--lease", "4s", "--sign", "sh sign"]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    assert_eq!(leased.bucket.lock().unwrap().objects["latest/SHA256SUMS.sig"].body, b"signed\n");
+}

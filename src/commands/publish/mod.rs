@@ -4,6 +4,7 @@ pub(crate) mod snapshots;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
@@ -19,7 +20,7 @@ use acp_registry::sums::{SIGNATURE, SUMS};
 use acp_registry::text::{bytes, plural, printable};
 use acp_registry::timestamp::Timestamp;
 use acp_registry::upload::{
-    self, Action, Bucket, BuiltTree, Gzip, LeaseTimes, Notice, PublishOptions, Revision, Signing, UploadEvent,
+    self, Action, Bucket, BuiltTree, Gzip, LeaseTimes, Notice, PublishOptions, Revision, Sign, Signing, UploadEvent,
     UploadResult, UploadRun, UploadTarget, What,
 };
 use clap::Subcommand;
@@ -134,16 +135,17 @@ pub(crate) struct SignArgs {
 
 impl SignArgs {
     /// Calls `work` with what signs statements.
-    pub(crate) fn with<T>(&self, work: impl FnOnce(Option<Signing<'_>>) -> T) -> Result<T, Failure> {
+    pub(crate) fn with<T>(&self, work: impl FnOnce(Option<Signing>) -> T) -> Result<T, Failure> {
         let (next, valid_for) = (self.next_key.clone(), self.valid_for);
         if valid_for < SHORTEST {
             let failure = Failure::usage("--valid-for is less than an hour: clients would refuse the registry soon");
             return Err(failure.help("write a time such as 7d"));
         }
         if let Some(command) = &self.sign_with {
-            let sign = |text: &[u8]| sign("--sign-with", command, text, STATEMENT, STATEMENT_SIGNATURE);
+            let command = command.clone();
+            let sign: Sign = Arc::new(move |text| sign("--sign-with", &command, text, STATEMENT, STATEMENT_SIGNATURE));
             let signer = signer(self.signer)?;
-            return Ok(work(Some(Signing { sign: &sign, signer, next, valid_for })));
+            return Ok(work(Some(Signing { sign, signer, next, valid_for })));
         }
         let Ok(key) = env::var(KEY) else { return Ok(work(None)) };
         // A secret that a repository does not have is an empty text.
@@ -154,14 +156,14 @@ impl SignArgs {
             Failure::usage(format!("{KEY}: {error}"))
                 .help("set it to the text of the file that `minisign -G -W` writes")
         })?;
-        let sign = |text: &[u8]| Ok(key.sign(text, STATEMENT).into_bytes());
         let named = signer(self.signer)?;
         if let Some(named) = named.filter(|named| *named != key.public()) {
             let failure = Failure::usage(format!("{KEY} is the secret key of {}, not of {named}", key.public()));
             return Err(failure.help("correct --signer or ACP_REGISTRY_SIGNER, or the key"));
         }
         let signer = Some(key.public());
-        Ok(work(Some(Signing { sign: &sign, signer, next, valid_for })))
+        let sign: Sign = Arc::new(move |text| Ok(key.sign(text, STATEMENT).into_bytes()));
+        Ok(work(Some(Signing { sign, signer, next, valid_for })))
     }
 }
 
@@ -326,14 +328,17 @@ fn send(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let place = &args.place;
     let target = target(place.to(), global)?;
     let tree = BuiltTree::read(&args.from)?;
-    let signed = |sums: &[u8]| sign("--sign", args.sign.as_deref().unwrap_or_default(), sums, SUMS, SIGNATURE);
+    let signed = args
+        .sign
+        .clone()
+        .map(|command| -> Sign { Arc::new(move |sums| sign("--sign", &command, sums, SUMS, SIGNATURE)) });
     let progress = Count::files(ui);
     let notice = |event| show(event, &progress, ui);
     let done = args.signing.with(|signing| {
         let options = PublishOptions {
             revision: args.revision.clone().unwrap_or_else(|| revision(&global.registry_dir())),
             grace: args.grace,
-            sign: args.sign.is_some().then_some(&signed),
+            sign: signed,
             signing,
             gzip: Gzip { assets: args.gzip.assets, documents: args.gzip.documents },
             recheck: args.recheck,

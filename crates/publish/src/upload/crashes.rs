@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use acp_registry_client::index::minisign::{PublicKey, SecretKey, Signatures};
@@ -79,8 +79,8 @@ impl Place {
         UploadRun { target: &self.target, jobs: 3, turns: TURNS, is_dry_run: false, notice: &|_| {} }
     }
 
-    fn signing(&self) -> Signing<'_> {
-        let sign: Sign<'_> = &|text| Ok(KEY.parse::<SecretKey>().unwrap().sign(text, "").into_bytes());
+    fn signing(&self) -> Signing {
+        let sign: Sign = Arc::new(|text| Ok(KEY.parse::<SecretKey>().unwrap().sign(text, "").into_bytes()));
         let signer = Some(self.key.public());
         Signing { sign, signer, next: self.next.clone(), valid_for: Duration::from_hours(48) }
     }
@@ -109,7 +109,7 @@ impl Place {
                     let options = PublishOptions {
                         revision: Revision::Named(format!("r{number}")),
                         grace,
-                        sign: Some(&|sums| Ok(sums.iter().rev().copied().collect())),
+                        sign: Some(Arc::new(|sums| Ok(sums.iter().rev().copied().collect()))),
                         signing: Some(self.signing()),
                         gzip: Gzip::default(),
                         recheck: false,

@@ -38,6 +38,7 @@ mod statement;
 mod target;
 mod tree;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use acp_registry_plan::statement::Signed;
@@ -52,18 +53,18 @@ pub use target::UploadTarget;
 pub use tree::BuiltTree;
 
 /// Signs a text, and returns the signature or an error message: of a tree, `SHA256SUMS` and the content of `SHA256SUMS.sig`.
-pub type Sign<'a> = &'a (dyn Fn(&[u8]) -> Result<Vec<u8>, String> + Sync);
+pub type Sign = Arc<dyn Fn(&[u8]) -> Result<Vec<u8>, String> + Send + Sync>;
 
 /// How a tree is published.
-pub struct PublishOptions<'a> {
+pub struct PublishOptions {
     /// The revision in the name of the snapshot.
     pub revision: Revision,
     /// How long files of `latest/` are kept after they are no longer referenced.
     pub grace: Duration,
     /// Signs `SHA256SUMS`; without it, no signature is published.
-    pub sign: Option<Sign<'a>>,
+    pub sign: Option<Sign>,
     /// Signs what clients read; without it, a target with a signed statement is refused.
-    pub signing: Option<Signing<'a>>,
+    pub signing: Option<Signing>,
     /// Which files are stored compressed. Applies to buckets only: a directory cannot store the `Content-Encoding`
     /// header.
     pub gzip: Gzip,
@@ -185,6 +186,12 @@ pub const LATEST: &str = "latest";
 
 /// The folder of the contents that snapshots share.
 const CONTENT: &str = "content";
+
+/// Signs a text on a thread of its own: a command may take longer than a lease lasts, which is renewed meanwhile.
+async fn signature(sign: &Sign, text: &[u8]) -> Result<Vec<u8>, String> {
+    let (sign, text) = (sign.clone(), text.to_owned());
+    tokio::task::spawn_blocking(move || sign(&text)).await.unwrap_or_else(|error| Err(error.to_string()))
+}
 
 /// The current time in seconds since 1970.
 fn now() -> i64 {

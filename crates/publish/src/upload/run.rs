@@ -13,7 +13,7 @@ use super::send::{KeptSnapshot, LAST, Large, Planned, Sender, TreeSource, wave};
 use super::state::{Snapshot, TargetState};
 use super::{
     Action, BuiltTree, Error, Gzip, PublishOptions, Revision, Signing, UploadEvent, UploadResult, UploadRun, latest,
-    now, recalls, snapshot, statement, tree,
+    now, recalls, signature, snapshot, statement, tree,
 };
 
 /// Publishes a tree: its snapshot first, then `latest/`. Then removes files of `latest/` that have been stale for
@@ -22,11 +22,7 @@ use super::{
 /// # Errors
 /// [`Error`]. Files that were sent before the error stay, and readers find no reference to a missing file. Running
 /// again sends the rest.
-pub async fn publish(
-    run: UploadRun<'_>,
-    tree: &BuiltTree,
-    options: &PublishOptions<'_>,
-) -> Result<UploadResult, Error> {
+pub async fn publish(run: UploadRun<'_>, tree: &BuiltTree, options: &PublishOptions) -> Result<UploadResult, Error> {
     run.target.refuse(tree)?;
     let signed = options.signing.as_ref().map(|_| tree.signed()).transpose()?;
     let tree = signed.as_ref().unwrap_or(tree);
@@ -37,7 +33,7 @@ pub async fn publish(
 struct Upload<'a> {
     run: UploadRun<'a>,
     tree: &'a BuiltTree,
-    options: &'a PublishOptions<'a>,
+    options: &'a PublishOptions,
 }
 
 /// The name of a snapshot, and whether it is already complete.
@@ -137,11 +133,11 @@ impl Upload<'_> {
             return Ok(None);
         }
         let known = self.run.target.get(&format!("{}/{SIGNATURE}", place.name), SIGNATURE_LIMIT).await?;
-        let Some(sign) = self.options.sign else { return Ok(known) };
+        let Some(sign) = &self.options.sign else { return Ok(known) };
         if known.is_some() || self.run.is_dry_run {
             return Ok(Some(known.unwrap_or_default()));
         }
-        sign(self.tree.sums()).map(Some).map_err(Error::Sign)
+        signature(sign, self.tree.sums()).await.map(Some).map_err(Error::Sign)
     }
 
     /// Sends the snapshot: contents that are not stored yet, then the indexes, and at last the list of digests, which
@@ -237,7 +233,7 @@ pub async fn rollback(
     run: UploadRun<'_>,
     name: &str,
     grace: Duration,
-    signing: Option<&Signing<'_>>,
+    signing: Option<&Signing>,
 ) -> Result<UploadResult, Error> {
     if snapshot::end_of_day(name).is_none() {
         return Err(Error::NoSnapshot(name.to_owned()));
@@ -250,7 +246,7 @@ async fn rollback_in_turn(
     run: UploadRun<'_>,
     name: &str,
     grace: Duration,
-    signing: Option<&Signing<'_>>,
+    signing: Option<&Signing>,
 ) -> Result<UploadResult, Error> {
     let target = run.target;
     let mut state = TargetState::load(target).await?;

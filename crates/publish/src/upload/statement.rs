@@ -18,15 +18,15 @@ use super::headers::Headers;
 use super::send::Sender;
 use super::state::TargetState;
 use super::tree::{hex_digest, is_signed_by_name};
-use super::{Action, Error, Gzip, LATEST, Sign, UploadTarget, What, now, seconds};
+use super::{Action, Error, Gzip, LATEST, Sign, UploadTarget, What, now, seconds, signature};
 
 /// A day, in seconds.
 const DAY: u64 = 86_400;
 
 /// How statements are signed.
-pub struct Signing<'a> {
+pub struct Signing {
     /// Signs a statement: takes its text and returns the content of `statement.json.minisig`, or an error message.
-    pub sign: Sign<'a>,
+    pub sign: Sign,
     /// The key that signs. Without it, it is one that the statement before names.
     pub signer: Option<PublicKey>,
     /// Further keys that may sign the next statement.
@@ -47,7 +47,7 @@ pub(super) async fn sign(
     sender: &Sender<'_>,
     state: &TargetState,
     snapshot: &str,
-    signing: Option<&Signing<'_>>,
+    signing: Option<&Signing>,
 ) -> Result<Option<SignedStatement>, Error> {
     if signing.is_none() && !state.signed && !state.is_new {
         return Ok(None);
@@ -139,7 +139,7 @@ pub(super) async fn sign(
     if sender.run.is_dry_run {
         return Ok(Some(SignedStatement { signed: summary, text: text.into_bytes(), signature: Vec::new() }));
     }
-    let signature = (signing.sign)(text.as_bytes()).map_err(Error::SignStatement)?;
+    let signature = signature(&signing.sign, text.as_bytes()).await.map_err(Error::SignStatement)?;
     let signature = String::from_utf8(signature).unwrap_or_default();
     if !verifies(text.as_bytes(), &signature) {
         return Err(Error::SignStatement(format!("what it wrote is not a signature of {STATEMENT} by {signer}")));
