@@ -396,6 +396,81 @@ fn a_key_is_replaced_by_one_that_it_has_named() {
     registry.learn(home.path(), None, true).unwrap();
 }
 
+/// The tree has got another address before the key is replaced.
+#[test]
+fn a_new_key_keeps_the_name_of_its_registry() {
+    let registry = Registry::new();
+    let first = registry.publish("1.0.0", 0, &[]);
+    let build = |base: &str| {
+        let all = ["--registry-dir", "r", "build", "--no-site", "--base-url", base, "--out", "dist"];
+        assert_eq!(registry.env.run(&all).code, 0);
+    };
+    let current = || Statement::parse(registry.env.read("site/latest/statement.json").as_bytes()).unwrap();
+    build("https://new.example/latest");
+    assert_eq!(registry.try_publish(Some(0), &["--next-key", &public(1).to_string()]).code, 0);
+    let run = registry.try_publish(Some(1), &[]);
+    let old = Statement::parse(&first["/latest/statement.json"]).unwrap().registry;
+    let help = format!("help: build the tree with --base-url `{old}`, and publish it once with this key");
+    assert!(run.code == 2 && run.stderr.contains(&help), "{}", run.stderr);
+    for base in [&old, "https://new.example/latest"] {
+        build(base);
+        let run = registry.try_publish(Some(1), &[]);
+        assert_eq!((run.code, current().registry), (0, old.clone()), "{}", run.stderr);
+    }
+}
+
+/// The clock of a publisher may be ahead, or behind.
+#[test]
+fn numbers_grow_and_statements_are_valid_whatever_the_clocks() {
+    let registry = Registry::new();
+    let first = registry.publish("1.0.0", 0, &[]);
+    let now = Timestamp::now().unix();
+    let day = 86_400;
+    let write = |days: i64| {
+        let mut site = first.clone();
+        restate(&mut site, 0, |statement| {
+            statement.sequence = u64::try_from(now + days * day).unwrap();
+            statement.expires_at = Timestamp::from_unix(now + (days + 7) * day).unwrap();
+            statement.next_keys.push(public(1).to_string());
+            statement.digests.insert("other.json".to_owned(), Sha256::of("other"));
+        });
+        for name in ["latest/statement.json", "latest/statement.json.minisig"] {
+            registry.env.write(&format!("site/{name}"), &site[&format!("/{name}")]);
+        }
+    };
+    let current = || Statement::parse(registry.env.read("site/latest/statement.json").as_bytes()).unwrap();
+    write(3);
+    assert_eq!(registry.try_publish(Some(1), &[]).code, 0);
+    assert_eq!(current().sequence, u64::try_from(now + 3 * day + 1).unwrap());
+    write(400);
+    let run = registry.try_publish(Some(1), &[]);
+    assert!(run.code == 2 && run.stderr.contains("more than a year ahead of this clock"), "{}", run.stderr);
+    // As after ten days, by the clock of the last publisher.
+    write(10);
+    let run = registry.try_publish(Some(0), &[]);
+    assert!(run.code == 2 && run.stderr.contains("help: correct the clock of this machine"), "{}", run.stderr);
+    assert_eq!(registry.try_publish(Some(0), &["--valid-for", "30d"]).code, 0);
+}
+
+#[test]
+fn no_statement_is_published_that_clients_refuse() {
+    let registry = Registry::new();
+    registry.publish("1.0.0", 0, &[]);
+    let before = tree(&registry.env.path("site"));
+    let keys: Vec<String> = ('A'..='P').map(|c| public(1).to_string().replace("RWTg", &format!("RWT{c}"))).collect();
+    let keys: Vec<&str> = keys.iter().flat_map(|key| ["--next-key", key]).collect();
+    for (more, message) in
+        [(&["--valid-for", "3000000d"][..], "--valid-for ends after the year 9999"), (&keys, "at most 16 keys")]
+    {
+        let run = registry.try_publish(Some(0), more);
+        assert!(run.code == 2 && run.stderr.contains(message), "{}", run.stderr);
+    }
+    // Its index says that there is a statement.
+    let run = registry.env.run(&["publish", "--from", "site/latest", "--to", "other"]);
+    assert!(run.code == 2 && run.stderr.contains("says that its registry is signed"), "{} {}", run.code, run.stderr);
+    assert!(tree(&registry.env.path("site")) == before && !registry.env.path("other").exists());
+}
+
 /// A thief of the first key has named the next one, so that people who name it would trust the thief.
 #[test]
 fn who_names_another_key_trusts_that_key_alone() {

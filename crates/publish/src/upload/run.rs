@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use acp_registry_plan::index::INDEX;
-use acp_registry_plan::statement::mark;
+use acp_registry_plan::statement::{is_marked, mark};
 use acp_registry_plan::sums::{SIGNATURE, SIGNATURE_LIMIT, SUMS};
 
 use super::headers::Headers;
@@ -24,6 +24,11 @@ use super::{
 /// again sends the rest.
 pub async fn publish(run: UploadRun<'_>, tree: &BuiltTree, options: &PublishOptions) -> Result<UploadResult, Error> {
     run.target.refuse(tree)?;
+    if options.signing.is_none() && is_marked(&String::from_utf8_lossy(&tree.content(INDEX)?)) {
+        let message = format!("{INDEX} of the tree says that its registry is signed, and this publication is not");
+        let remedy = "name --sign-with or set ACP_REGISTRY_SIGNING_KEY, or build the tree again; clients refuse it without a signature";
+        return Err(Error::Target { message, remedy: remedy.to_owned() });
+    }
     let signed = options.signing.as_ref().map(|_| tree.signed()).transpose()?;
     let tree = signed.as_ref().unwrap_or(tree);
     run.in_turn(Upload { run, tree, options }.all()).await

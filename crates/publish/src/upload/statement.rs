@@ -23,6 +23,9 @@ use super::{Action, Error, Gzip, LATEST, Sign, UploadTarget, What, now, seconds,
 /// A day, in seconds.
 const DAY: u64 = 86_400;
 
+/// A year, in seconds.
+const YEAR: u64 = 366 * DAY;
+
 /// How statements are signed.
 pub struct Signing {
     /// Signs a statement: takes its text and returns the content of `statement.json.minisig`, or an error message.
@@ -89,26 +92,50 @@ pub(super) async fn sign(
         return Err(Error::Target { message, remedy });
     }
     let time = now();
-    let until = Timestamp::from_unix(time.saturating_add(seconds(signing.valid_for))).unwrap_or(Timestamp::EPOCH);
-    let verifies = |text: &[u8], signature: &str| {
-        Signatures::parse(signature).is_some_and(|signatures| signer.verifies(text, &signatures))
+    let Some(until) = Timestamp::from_unix(time.saturating_add(seconds(signing.valid_for))) else {
+        let message = "--valid-for ends after the year 9999".to_owned();
+        return Err(Error::Target { message, remedy: "write a time such as 7d".to_owned() });
     };
-    // Write access to the target is enough to write a statement, but not to sign it. So this takes nothing from a statement that
+    let verifies = |key: &PublicKey, text: &[u8], signature: &str| {
+        Signatures::parse(signature).is_some_and(|signatures| key.verifies(text, &signatures))
+    };
+    // Write access to the target is enough to write a statement, but not to sign it. So this takes no name from a statement that
     // another key has signed.
-    let own = known.as_ref().filter(|_| before.as_deref().is_some_and(|text| verifies(text, &before_signature)));
+    let is_by = |key: &PublicKey| before.as_deref().is_some_and(|text| verifies(key, text, &before_signature));
+    let own = known.as_ref().filter(|_| is_by(&signer));
+    let author = known.as_ref().map(keys).unwrap_or_default().into_iter().find(|key| is_by(key));
     // A number is the time or little more, so that numbers grow also for a publisher that has lost its last statement. A larger
-    // number counts only in a statement of this key.
+    // number counts only in a statement of this key, or of one that names this key: the clock of its publisher may have been
+    // ahead, and clients have seen the number.
     let this = u64::try_from(time).unwrap_or_default();
-    let last = known.as_ref().map(|known| known.sequence).filter(|last| own.is_some() || *last < this + DAY);
+    let ahead = if author.is_some() { YEAR } else { DAY };
+    let last = known.as_ref().map(|known| known.sequence).filter(|last| own.is_some() || *last < this + ahead);
+    if let (Some(known), None, Some(author)) = (&known, last, author) {
+        let message = format!(
+            "the last statement, by {author}, has the number {}, which is more than a year ahead of this clock",
+            known.sequence
+        );
+        let remedy = format!(
+            "correct the clock of this machine; if it is right, remove latest/{STATEMENT} and latest/{STATEMENT_SIGNATURE}: clients \
+             then refuse the registry until people name {signer} with --signer"
+        );
+        return Err(Error::Target { message, remedy });
+    }
     let sequence = last.and_then(|last| last.checked_add(1)).unwrap_or_default().max(this);
     let address = address(sender).await?;
     let registry = match (own, &known) {
         (Some(own), _) => own.registry.clone(),
         (None, Some(other)) if address.as_ref() != Some(&other.registry) => {
-            let message =
-                format!("the statement there is not signed by {signer}, and is of {}", quote(&other.registry));
-            let remedy = "restore it, or sign once with the key that has signed it";
-            return Err(Error::Target { message, remedy: remedy.to_owned() });
+            let named = quote(&other.registry);
+            let message = format!("the statement there is not signed by {signer}, and is of {named}");
+            let remedy = match author {
+                Some(_) if other.registry.contains("://") => format!(
+                    "build the tree with --base-url {named}, and publish it once with this key: the registry keeps that name in later \
+                     statements, whatever the address of its tree"
+                ),
+                _ => "restore it, or sign with the key that has signed it".to_owned(),
+            };
+            return Err(Error::Target { message, remedy });
         }
         (None, _) => address.unwrap_or_else(|| signer.to_string()),
     };
@@ -134,14 +161,24 @@ pub(super) async fn sign(
             return Ok(None);
         }
     }
+    if own.is_some_and(|own| u64::try_from(until.unix()).unwrap_or_default() <= own.sequence) {
+        let message = format!("the statement would be valid until {until}, and the last one was signed after that");
+        let remedy = "correct the clock of this machine; if it is right, that of the last publisher was ahead: name a longer --valid-for";
+        return Err(Error::Target { message, remedy: remedy.to_owned() });
+    }
     let text = statement.to_text();
+    // What clients would not read.
+    if let Err(WrongStatement(why)) = Statement::parse(text.as_bytes()) {
+        let message = format!("the statement would be refused by clients: {why}");
+        return Err(Error::Target { message, remedy: "name fewer keys with --next-key".to_owned() });
+    }
     let summary = Signed { signer: signer.to_string(), sequence, expires_at: until };
     if sender.run.is_dry_run {
         return Ok(Some(SignedStatement { signed: summary, text: text.into_bytes(), signature: Vec::new() }));
     }
     let signature = signature(&signing.sign, text.as_bytes()).await.map_err(Error::SignStatement)?;
     let signature = String::from_utf8(signature).unwrap_or_default();
-    if !verifies(text.as_bytes(), &signature) {
+    if !verifies(&signer, text.as_bytes(), &signature) {
         return Err(Error::SignStatement(format!("what it wrote is not a signature of {STATEMENT} by {signer}")));
     }
     // A client with a copy of the last statement needs its signature, too. Other programs read the first signature.
