@@ -7,9 +7,9 @@ use acp_registry::doctor::{CheckStatus, DiagnosedAgent, Diagnosis};
 use acp_registry::duration;
 use acp_registry::elsewhere::Machine;
 use acp_registry::failure::{Exit, Failure};
-use acp_registry::ops::{Diagnose, DiagnoseReport, JOBS, Report as _, diagnose};
+use acp_registry::ops::{Diagnose, JOBS, Report as _, count_problems, diagnose};
 use acp_registry::session::AgentSpec;
-use acp_registry::text::{plural, printable};
+use acp_registry::text::printable;
 use serde_json::{Map, Value, json};
 
 use crate::commands::{elsewhere, leftovers};
@@ -69,9 +69,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         ui.warning(&format!("agents had hidden processes, which were ended as well: {hidden}"));
     }
     if args.format.is_json() {
-        // For a client that has called the method, what was found is a result.
-        let found = || (report.exit() != Exit::Success && !ui.is_call()).then(|| failure(&report));
-        ui.document(&Document::new(report.command(), &report).failed(report.failure().or_else(found)))?;
+        ui.report(&report)?;
     } else {
         ui.result(&text(&report.checks, &report.agents, ui.look()))?;
     }
@@ -99,7 +97,7 @@ fn run_elsewhere(machine: &Machine, args: &Args, global: &Global, ui: &Ui) -> Re
         let all = checks.iter().map(|check| json!(check)).chain(there).collect::<Value>();
         members.retain(|name, _| !["schema", "command"].contains(&name.as_str()));
         members.insert("checks".to_owned(), all);
-        let failure = (is_bad && result.is_none()).then(|| problems(checks.iter()));
+        let failure = count_problems(checks.iter()).filter(|_| result.is_none());
         ui.document(&Document::new("doctor", members).failed(failure))?;
     } else {
         let result = String::from_utf8_lossy(result.as_deref().unwrap_or_default()).into_owned();
@@ -107,16 +105,6 @@ fn run_elsewhere(machine: &Machine, args: &Args, global: &Global, ui: &Ui) -> Re
         ui.result(&format!("{}{there}", text(&checks, &[], ui.look())))?;
     }
     Ok(exit)
-}
-
-/// What was found, as the failure of the command.
-fn failure(report: &DiagnoseReport) -> Failure {
-    problems(report.checks.iter().chain(report.agents.iter().flat_map(|agent| &agent.checks)))
-}
-
-fn problems<'a>(checks: impl Iterator<Item = &'a Diagnosis>) -> Failure {
-    let count = checks.filter(|check| check.status == CheckStatus::Error).count();
-    Failure::findings(format!("{} found", plural(count, "problem"))).help("see `help` of each check that is not `ok`")
 }
 
 /// Renders the checks. For agents that failed, it includes the end of their stderr.

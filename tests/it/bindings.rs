@@ -27,6 +27,14 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/client/bindings").join(name)
 }
 
+/// In place of `rpc`: answers each line without an id or, with the flag `ends`, ends while it is read.
+const NAMELESS: &str = r#"#!/bin/sh
+[ "$2" = ends ] && { head -c 1 > /dev/null; exit 3; }
+while read -r _; do
+  echo '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"not JSON","data":{"code":"usage","exit_code":2,"help":null,"suggestions":[]}}}'
+done
+"#;
+
 /// An index with `fake`, whose program is the fake agent, and `slow`, whose archive never ends.
 fn people() -> People {
     let people = People::with_root("data", |asked, stream| {
@@ -53,6 +61,7 @@ fn people() -> People {
         entry(id, "1.0.0", &json!({ "binary": { host(): target } }))
     };
     people.publish(&[agent("fake", &bytes), agent("slow", b"")]);
+    people.env.write_program("nameless", NAMELESS);
     people
 }
 
@@ -69,6 +78,7 @@ impl Language<'_> {
         command.env("PATH", format!("{}:{path}", Path::new(PROGRAM).parent().unwrap().display()));
         command.env("PYTHONDONTWRITEBYTECODE", "1");
         command.env("RPC_FLAGS", format!("--allow-host {}", people.server.host));
+        command.env("RPC_NAMELESS", people.env.path("nameless"));
         command
     }
 

@@ -2,8 +2,12 @@
 
 use std::future::poll_fn;
 use std::process::Command;
+use std::sync::Arc;
 use std::task::Poll;
 
+use acp_registry_client::failure::Code;
+use acp_registry_client::handshake::{Conversation, Listener};
+use acp_registry_client::ops::{self, Attempt, Event, Events, Relay};
 use acp_registry_client::session::{AgentSpec, InstallRequest, Session, SessionOptions};
 use acp_registry_http::AllowedHosts;
 
@@ -12,7 +16,8 @@ use crate::archives::sha256;
 use crate::people::{CMD, People, entry, host, packed};
 use crate::support::{Run, scrub};
 
-use serde_json::json;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
 /// Runs the example with an index that has the fake agent with this digest, and with these allowed hosts.
 fn use_agents(people: &People, digest: Option<&str>, id: &str, hosts: &[&str]) -> Run {
@@ -47,7 +52,7 @@ fn the_example_installs_starts_and_asks() {
         let run = use_agents(&people, None, "fake", &[&people.server.host]);
         assert_eq!(run.code, 0, "{}", run.stderr);
         let (head, answer) = run.stdout.lines().find_map(|line| line.split_once(" answers ")).expect(&run.stdout);
-        let answer: serde_json::Value = serde_json::from_str(answer).unwrap();
+        let answer: Value = serde_json::from_str(answer).unwrap();
         assert_eq!((head, &answer["id"], &answer["result"]["protocolVersion"]), ("1.0.0", &json!(0), &json!(1)));
     }
     let fetched = people.server.asked().iter().filter(|path| path.contains("fake.tar.gz")).count();
@@ -130,4 +135,81 @@ fn an_installation_that_is_dropped_has_changed_nothing_or_is_done() {
         interruptions += 1;
     }
     assert!(interruptions > 0);
+}
+
+/// A session with the agents of these people, which sends nothing.
+fn offline(people: &People) -> Session {
+    let mut options = SessionOptions::new(people.root(), [("HOME".into(), people.env.path("home").into())]);
+    options.is_offline = true;
+    Session::open(options).unwrap()
+}
+
+/// A person who sees nothing and types nothing.
+struct Silence;
+
+impl Relay for Silence {
+    fn listener(&self) -> Listener {
+        Arc::new(|_| ())
+    }
+
+    fn begin(&self, _: &Conversation) {}
+
+    fn end(&self) {}
+}
+
+/// Programs carry out use cases as tasks of a runtime, which moves them between threads.
+#[test]
+fn every_future_may_move_between_threads() {
+    fn ready<T: Send>(futures: T) -> usize {
+        drop(futures);
+        1
+    }
+    fn request<T: DeserializeOwned>(members: &Value) -> T {
+        serde_json::from_value(members.clone()).unwrap()
+    }
+    let people = People::new();
+    people.install_fake(&["ok"]);
+    let (mut session, named) = (offline(&people), json!({ "agent": "a" }));
+    let spec: AgentSpec = "a".parse().unwrap();
+    let events: &Events<'_> = &|_: Event<'_>| ();
+    let attempt = Attempt::new(&session, &spec, None, &Silence, events).unwrap();
+    let mut count = ready((attempt.methods(), attempt.sign_in(None), attempt.sign_out()));
+    drop(attempt);
+    let (install, update, diagnose) = (request(&json!({})), request(&json!({})), request(&json!({})));
+    let (describe, resolve, search) = (request(&named), request(&named), request(&json!({ "query": "a" })));
+    count += ready((ops::install(&session, &install, events), ops::update(&session, &update, events)));
+    count += ready((ops::diagnose(&session, &diagnose, events), ops::list(&session, events)));
+    count += ready((ops::describe(&session, &describe, events), ops::resolve(&session, &resolve, events)));
+    count += ready((ops::search(&session, &search, events), ops::load_entry(&session, "a", events)));
+    count += ready((ops::settle(&session, "a", events), session.learn_revocations(), session.learn_versions("a")));
+    count += ready((session.index(), session.facts(), session.load_index(&["a"]), session.load_entries(&["a"])));
+    let version = session.store.agent("a").unwrap().unwrap().current;
+    count += ready(session.plan_again(&version));
+    count += ready(ops::uninstall(&mut session, &request(&json!({})), events));
+    count += ready(ops::collect_garbage(&mut session, &ops::CollectGarbage::default(), events));
+    assert_eq!(count, 9);
+}
+
+#[test]
+fn an_agent_that_is_removed_while_it_is_diagnosed_is_not_installed() {
+    let people = People::new();
+    people.install_fake(&["ok"]);
+    let session = offline(&people);
+    let agent = people.root().join("agents/a");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    for (agents, expected) in [(json!(["a"]), Some(Code::NotInstalled)), (json!([]), None)] {
+        let kept = people.env.path("kept");
+        let remove = |event: Event<'_>| {
+            if matches!(event, Event::Detail("looking at a")) {
+                std::fs::rename(&agent, &kept).unwrap();
+            }
+        };
+        let request = serde_json::from_value(json!({ "agents": agents })).unwrap();
+        let done = runtime.block_on(ops::diagnose(&session, &request, &remove));
+        std::fs::rename(&kept, &agent).unwrap();
+        match expected {
+            Some(code) => assert_eq!(done.unwrap_err().kind(), code),
+            None => assert!(done.unwrap().agents.is_empty()),
+        }
+    }
 }

@@ -124,6 +124,7 @@ fn other_bytes_and_other_names_are_refused() {
     people.env.write("x.lock", text.replace(&digest, ""));
     let (run, _) = elsewhere(&people, &["a", "--platform", foreign()]);
     assert!(run.code == 4 && run.stderr.contains("has no digests for `a` by binary"), "{}", run.stderr);
+    assert!(run.stderr.contains("record them with `acp-registry install a --lock x.lock`"), "{}", run.stderr);
 }
 
 #[test]

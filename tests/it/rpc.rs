@@ -212,6 +212,12 @@ fn methods_and_parameters_are_those_of_the_schema() {
         ("doctor", json!({ "timeout_seconds": 0 }), "timeout_seconds"),
         ("update", json!({ "min_age_seconds": 1e300 }), "min_age_seconds"),
         ("update", json!({ "min_age_seconds": -1 }), "min_age_seconds"),
+        ("update", json!({ "agents": ["a@1"] }), "agents"),
+        ("update", json!({ "to": "1" }), "to"),
+        ("update", json!({ "agents": ["a", "b"], "to": "1" }), "to"),
+        ("update", json!({ "agents": ["a"], "to": "latest" }), "to"),
+        ("update", json!({ "agents": ["a"], "to": "" }), "to"),
+        ("update", json!({ "agents": ["a"], "to": "1", "unpin": true }), "unpin"),
     ] {
         client.begin(&json!(1), method, &params);
         let error = client.answer()["error"].clone();
@@ -280,6 +286,34 @@ fn an_installation_blocks_nothing_and_leaves_nothing_when_it_is_cancelled() {
     client.begin(&id, "install", &agents(&["a"]));
     assert_eq!(client.answer()["result"]["id"], "a");
     client.cancel(&id);
+    assert_eq!(client.end().0, Some(0));
+}
+
+#[test]
+fn an_agent_whose_first_installation_is_in_progress_is_not_there_yet() {
+    let (people, reached, _allow) = held("/1.0.0/a.tar.gz");
+    people.publish(&[people.agent("a", "1.0.0")]);
+    let mut client = Client::of(&people);
+    client.begin(&json!(1), "install", &agents(&["a"]));
+    reached.recv_timeout(LONG).unwrap();
+    let found = client.result("doctor", &json!({ "agents": ["a"] }));
+    let check = &found["agents"][0]["checks"][0];
+    assert_eq!(check["message"], "it was not started: no version of it is installed yet", "{found}");
+    assert_eq!(check["help"], "run `acp-registry install a`");
+    // What is found is a result, with the error that the command has.
+    assert_eq!((&found["error"]["code"], &found["error"]["message"]), (&json!("findings"), &json!("1 problem found")));
+    client.begin(&json!(2), "uninstall", &json!({ "agents": ["a"] }));
+    let text = |message: &Value| message["params"]["event"]["message"].as_str().unwrap_or_default().to_owned();
+    while !text(&client.lines.recv_timeout(LONG).unwrap()).starts_with("waiting for ") {}
+    client.cancel(&json!(1));
+    let mut told = Vec::new();
+    for _ in 0..2 {
+        let answer = client.answer();
+        assert_eq!(answer["id"] == 1, answer["error"]["code"] == -32800, "{answer}");
+        told.extend(client.events.drain(..).map(|(_, event)| event["message"].clone()));
+    }
+    let gone = "a is gone: another process has uninstalled it, or not finished installing it";
+    assert!(told.contains(&json!(gone)), "{told:?}");
     assert_eq!(client.end().0, Some(0));
 }
 

@@ -2,6 +2,10 @@
 
 use std::fs;
 
+#[cfg(target_os = "linux")]
+use nix::sys::signal::{Signal, kill};
+#[cfg(target_os = "linux")]
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use crate::agent::{fake_agent, left_with, tag};
@@ -39,6 +43,23 @@ fn agents_of_other_requests_are_left_alone_and_hidden_processes_end_with_the_las
     assert_eq!((&answer["id"], &answer["result"]["answers"]), (&json!(1), &json!(true)), "{answer}");
     wait_until("the hidden process was ended", || left_with("cmdline", &tag).is_empty());
     assert_eq!(client.end().0, Some(0));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_browser_of_a_person_who_signs_in_outlives_later_requests() {
+    let person = Person::of("browser", &offering(&login()));
+    let mut client = Client::of(&person.people);
+    assert_eq!(client.result("login", &json!({ "agent": "a" }))["status"], "signed_in");
+    let browser = left_with("environ", &person.tag);
+    assert_eq!(browser.len(), 1, "{browser:?}");
+    // It starts agents, and ends what they leave behind.
+    client.result("doctor", &json!({ "agents": ["a"] }));
+    assert_eq!(client.end().0, Some(0));
+    assert_eq!(left_with("environ", &person.tag), browser);
+    kill(Pid::from_raw(browser[0].cast_signed()), Signal::SIGKILL).unwrap();
+    wait_until("the browser has ended", || left_with("environ", &person.tag).is_empty());
+    person.assert_clean();
 }
 
 #[test]

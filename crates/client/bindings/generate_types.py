@@ -82,17 +82,19 @@ class Bundle:
         }
 
     def document(self, method, name):
-        """The result of a method, which is never the document of a failure."""
+        """The result of a method, which is never the document of a failure, but says what `doctor`, `login` and `logout` found."""
         if method == "initialize":
             return self.convert(FILES["rpc.schema.json"]["$defs"]["interface"], "rpc.schema.json", name)
         # `login/methods` answers in the form of `login`, with the methods.
         file = f"{method.split('/')[0]}.schema.json"
         schema = dict(FILES[file])
-        result = next((form for form in schema.pop("anyOf", []) if form["title"] == "A result"), {})
+        title = f"The answer to `{method}` over JSON-RPC" if "/" in method else "A result"
+        result = next((form for form in schema.pop("anyOf", []) if form["title"] == title), {})
         document = self.convert(schema, file, pascal(method))
         document["title"] = name
         document["required"] = document["required"] + result.get("required", [])
-        document["properties"].pop("error", None)
+        if method not in ("doctor", "login", "logout"):
+            document["properties"].pop("error", None)
         return document
 
     def event(self, variant):

@@ -528,8 +528,17 @@ pub async fn start(
     options: &HandshakeOptions,
 ) -> Result<(), SetupError> {
     let Some(version) = &examined.startable else {
-        let help = "repair that first";
-        examined.add(Diagnosis::error("handshake", "it was not started, because of the errors above", help));
+        // A first installation is running, or was interrupted.
+        let is_absent = examined.version.is_none() && examined.status != CheckStatus::Error;
+        let (message, help) = if is_absent {
+            (
+                "it was not started: no version of it is installed yet",
+                format!("run `acp-registry install {}`", examined.id),
+            )
+        } else {
+            ("it was not started, because of the errors above", "repair that first".to_owned())
+        };
+        examined.add(Diagnosis::error("handshake", message, help));
         return Ok(());
     };
     let version = version.clone();

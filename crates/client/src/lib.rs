@@ -32,9 +32,11 @@ pub mod session;
 pub mod settings;
 pub mod store;
 
-// Parts of this interface.
+// Parts of this interface. `handshake` and `start` are those of `ops::Relay` and `ops::Step`.
+pub use acp_registry_host::start;
 pub use acp_registry_http as http;
 pub use acp_registry_plan::{failure, manifest};
+pub use acp_registry_protocol::handshake;
 
 /// Compiles the examples of the guide for authors of clients with what such a client depends on.
 #[cfg(doctest)]

@@ -1,11 +1,13 @@
 //! The messages of JSON-RPC: turns lines into requests, and makes answers, errors and notifications.
 
+use std::fmt;
 use std::future::pending;
 use std::io::{BufRead, Read as _};
 
 use acp_registry::failure::{Code, Failure};
 use acp_registry::json;
 use serde::Serialize;
+use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
@@ -73,8 +75,9 @@ pub(crate) fn command_error(error: &Failure) -> RpcErrorDocument<'static> {
 /// Reads a line.
 pub(crate) fn parse(line: Line) -> Result<ClientMessage, Refusal> {
     let refuse = |id: &Value, message: &str| Err(Refusal::new(id, INVALID_REQUEST, message));
-    let Line::Text(text) = line else {
-        return refuse(&Value::Null, &format!("the line is longer than {LIMIT} bytes"));
+    let text = match line {
+        Line::Text(text) => text,
+        Line::TooLong(start) => return refuse(&find_id(&start), &format!("the line is longer than {LIMIT} bytes")),
     };
     if text.trim_ascii().is_empty() {
         return Ok(ClientMessage::Ignored);
@@ -83,11 +86,9 @@ pub(crate) fn parse(line: Line) -> Result<ClientMessage, Refusal> {
         Ok(Value::Object(members)) => members,
         Ok(Value::Array(_)) => return refuse(&Value::Null, "batches are not supported; send one request per line"),
         Ok(_) => return refuse(&Value::Null, "a request is an object"),
-        Err(error) => return Err(Refusal::new(&Value::Null, PARSE, &format!("the line is not JSON: {error}"))),
+        Err(error) => return Err(Refusal::new(&find_id(&text), PARSE, &format!("the line is not JSON: {error}"))),
     };
     let id = members.remove("id");
-    // Null would be the id of answers to unreadable requests.
-    let is_id = |id: &Value| id.is_string() || id.is_i64() || id.is_u64();
     let known = id.clone().filter(is_id).unwrap_or_default();
     if id.is_some() && known.is_null() {
         return refuse(&known, "`id` is not a string or an integer of at most 64 bits");
@@ -115,6 +116,41 @@ pub(crate) fn parse(line: Line) -> Result<ClientMessage, Refusal> {
         }
         (None, _) => ClientMessage::Ignored,
     })
+}
+
+/// Whether a value is the id of a request. Null would be the id of answers to unreadable requests.
+fn is_id(id: &Value) -> bool {
+    id.is_string() || id.is_i64() || id.is_u64()
+}
+
+/// Finds the id of a request that cannot be read to its end, so that its sender is told: in the values of the line before the
+/// one that is wrong. Null if there is none, or if more than one request is in the line.
+fn find_id(text: &[u8]) -> Value {
+    struct Members<'a>(&'a mut Value);
+
+    impl<'de> Visitor<'de> for Members<'_> {
+        type Value = ();
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+            while let Some(name) = members.next_key::<String>()? {
+                if name == "id" {
+                    *self.0 = members.next_value()?;
+                } else {
+                    members.next_value::<IgnoredAny>()?;
+                }
+            }
+            Ok(())
+        }
+    }
+
+    let mut id = Value::Null;
+    let mut line = serde_json::Deserializer::from_slice(text);
+    let is_one = line.deserialize_map(Members(&mut id)).is_err() || line.end().is_ok();
+    if is_one && is_id(&id) { id } else { Value::Null }
 }
 
 /// The `jsonrpc` member of all messages.
@@ -202,8 +238,8 @@ pub(crate) const LIMIT: usize = 1 << 20;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line {
     Text(Vec<u8>),
-    /// A line above the limit, which is skipped.
-    TooLong,
+    /// The start of a line above the limit. The rest is skipped.
+    TooLong(Vec<u8>),
 }
 
 /// One of the two streams of the client.
@@ -253,13 +289,14 @@ pub(crate) fn next(input: &mut impl BufRead) -> Option<Line> {
     if line.len() <= LIMIT || line.ends_with(b"\n") {
         return Some(Line::Text(line));
     }
-    while !line.ends_with(b"\n") {
-        line.clear();
-        if input.take(LIMIT as u64).read_until(b'\n', &mut line).ok()? == 0 {
+    let mut rest = Vec::new();
+    while !rest.ends_with(b"\n") {
+        rest.clear();
+        if input.take(LIMIT as u64).read_until(b'\n', &mut rest).ok()? == 0 {
             break;
         }
     }
-    Some(Line::TooLong)
+    Some(Line::TooLong(line))
 }
 
 #[cfg(test)]
@@ -297,7 +334,19 @@ mod tests {
         }
         let deep = "[".repeat(1 << 19);
         assert_eq!(of(&deep), Err((Value::Null, PARSE)));
-        assert!(parse(Line::TooLong).is_err());
+        // Whoever has sent a request that cannot be read waits for its answer.
+        for (text, id) in [
+            (r#"{"jsonrpc":"2.0","id":1,"method":"search","params":{"query":"\ud800"}}"#, json!(1)),
+            (r#"{"method":"search","params":{"query":"\ud800"},"id":"x"}"#, json!("x")),
+            (r#"{"id":1,"method":"search","params":{"query":NaN}}"#, json!(1)),
+            (r#"{"params":{"query":NaN},"id":1}"#, json!(null)),
+            (r#"{"id":{},"params":NaN}"#, json!(null)),
+            (r#"{"id":1,"params":"#, json!(1)),
+        ] {
+            assert_eq!(of(text), Err((id, PARSE)), "{text}");
+        }
+        let long = [br#"{"id":7,"params":{"query":""#.to_vec(), vec![b'x'; LIMIT]].concat();
+        assert_eq!(parse(Line::TooLong(long)).unwrap_err().id, 7);
         assert!(parse(Line::Text(vec![b'"', 0xff, b'"'])).is_err());
     }
 
@@ -329,8 +378,9 @@ mod tests {
         let lines: Vec<Line> = std::iter::from_fn(|| next(&mut input)).collect();
         let text = |text: &str| Line::Text(text.as_bytes().to_vec());
         let whole = text(&format!("{}\n", of(LIMIT)));
-        assert!(lines == [text("a\n"), whole, Line::TooLong, text("b\r\n"), Line::TooLong, text("last")]);
+        let too_long = || Line::TooLong(of(LIMIT + 1).into_bytes());
+        assert!(lines == [text("a\n"), whole, too_long(), text("b\r\n"), too_long(), text("last")]);
         let mut input = &vec![b'x'; LIMIT + 1][..];
-        assert_eq!((next(&mut input), next(&mut input)), (Some(Line::TooLong), None));
+        assert_eq!((next(&mut input), next(&mut input)), (Some(too_long()), None));
     }
 }

@@ -2,7 +2,7 @@
 
 use acp_registry::failure::{Exit, Failure};
 use acp_registry::ops::{self, Events, JOBS, Report};
-use acp_registry::session::Session;
+use acp_registry::session::{AgentSpec, Session};
 use acp_registry::text::{quote, suggestions};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -98,11 +98,21 @@ impl Call<'_> {
     }
 }
 
+/// What a method may do beside answering.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// It changes nothing and starts no agent. It is still answered after the end of the input.
+    None,
+    /// It may start agents, which leave no process behind.
+    Start,
+    /// It starts an agent for the person, whose browser lives on.
+    SignIn,
+}
+
 /// A use case that clients call by name.
 pub(crate) struct Method {
     pub(crate) name: &'static str,
-    /// Whether it changes nothing and starts no agent. It is still answered after the end of the input.
-    pub(crate) only_reads: bool,
+    pub(crate) effect: Effect,
     pub(crate) run: fn(Call<'_>) -> Result<Exit, Refused>,
 }
 
@@ -120,10 +130,10 @@ struct ListParams {
 
 /// All methods.
 pub(crate) const METHODS: [Method; 13] = [
-    Method { name: "initialize", only_reads: true, run: initialize },
+    Method { name: "initialize", effect: Effect::None, run: initialize },
     Method {
         name: "list",
-        only_reads: true,
+        effect: Effect::None,
         run: |mut call| {
             let (ListParams { installed }, session) = call.begin(Refresh::Asked)?;
             let events = events(call.ui);
@@ -135,19 +145,19 @@ pub(crate) const METHODS: [Method; 13] = [
             Ok(Exit::Success)
         },
     },
-    Method { name: "search", only_reads: true, run: |call| call.ask(Refresh::Asked, 0, ops::search) },
-    Method { name: "info", only_reads: true, run: |call| call.ask(Refresh::Asked, 0, ops::describe) },
-    Method { name: "resolve", only_reads: true, run: |call| call.ask(Refresh::Asked, 0, ops::resolve) },
+    Method { name: "search", effect: Effect::None, run: |call| call.ask(Refresh::Asked, 0, ops::search) },
+    Method { name: "info", effect: Effect::None, run: |call| call.ask(Refresh::Asked, 0, ops::describe) },
+    Method { name: "resolve", effect: Effect::None, run: |call| call.ask(Refresh::Asked, 0, ops::resolve) },
     Method {
         name: "which",
-        only_reads: true,
+        effect: Effect::None,
         run: |call| {
             call.run(Refresh::Never, 0, async |session, request, events| Ok(ops::locate(session, &request, events)?))
         },
     },
     Method {
         name: "install",
-        only_reads: false,
+        effect: Effect::Start,
         run: |call| {
             call.run(Refresh::Asked, JOBS, async |session, request: ops::Install, events| {
                 if request.agents.is_empty() && !request.locked {
@@ -157,10 +167,19 @@ pub(crate) const METHODS: [Method; 13] = [
             })
         },
     },
-    Method { name: "update", only_reads: false, run: |call| call.ask(Refresh::Asked, JOBS, ops::update) },
+    Method {
+        name: "update",
+        effect: Effect::Start,
+        run: |call| {
+            call.run(Refresh::Asked, JOBS, async |session, request: ops::Update, events| {
+                refuse_update(&request)?;
+                Ok(ops::update(session, &request, events).await?)
+            })
+        },
+    },
     Method {
         name: "uninstall",
-        only_reads: false,
+        effect: Effect::Start,
         run: |call| {
             call.run(Refresh::Never, 0, async |session, request: ops::Uninstall, events| {
                 // Without agents, all of them would be removed.
@@ -172,10 +191,10 @@ pub(crate) const METHODS: [Method; 13] = [
             })
         },
     },
-    Method { name: "doctor", only_reads: false, run: |call| call.ask(Refresh::Always, JOBS, ops::diagnose) },
+    Method { name: "doctor", effect: Effect::Start, run: |call| call.ask(Refresh::Always, JOBS, ops::diagnose) },
     Method {
         name: "login/methods",
-        only_reads: false,
+        effect: Effect::SignIn,
         run: |mut call| {
             let (request, session) = call.begin(Refresh::Never)?;
             let methods =
@@ -186,7 +205,7 @@ pub(crate) const METHODS: [Method; 13] = [
     },
     Method {
         name: "login",
-        only_reads: false,
+        effect: Effect::SignIn,
         run: |mut call| {
             let (request, session) = call.begin(Refresh::Never)?;
             Ok(login::sign_in(&session, &request, true, call.ui)?)
@@ -194,7 +213,7 @@ pub(crate) const METHODS: [Method; 13] = [
     },
     Method {
         name: "logout",
-        only_reads: false,
+        effect: Effect::SignIn,
         run: |mut call| {
             let (request, session) = call.begin(Refresh::Never)?;
             Ok(login::with_attempt(&session, &request, call.ui, |attempt| {
@@ -296,6 +315,25 @@ pub(crate) fn read<T: DeserializeOwned>(mut params: Map<String, Value>, more: Op
         (!message.starts_with("missing field")).then(|| Wrong::mistyped(&name, &message))
     });
     Err(wrong.unwrap_or_else(|| Wrong::mistyped("params", &message)))
+}
+
+/// Refuses what the command refuses in the words of its flags.
+fn refuse_update(request: &ops::Update) -> Result<(), Wrong> {
+    if let Some(named) = request.agents.iter().find(|named| named.version.is_some()) {
+        let named = quote(&named.to_string());
+        return Err(Wrong::new("agents", &format!("are named without a version, unlike {named}: `to` is one")));
+    }
+    let Some(version) = &request.to else { return Ok(()) };
+    let [agent] = request.agents.as_slice() else {
+        return Err(Wrong::new("to", "is the version of one agent: name one in `agents`"));
+    };
+    if request.unpin {
+        return Err(conflict("unpin", "to"));
+    }
+    match format!("{}@{version}", agent.id).parse() {
+        Ok(AgentSpec { version: Some(_), .. }) => Ok(()),
+        _ => Err(Wrong::mistyped("to", "expected a version")),
+    }
 }
 
 /// The error for a parameter that must be there.

@@ -71,7 +71,9 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         }
     });
     server.output.end();
-    server.calls.end();
+    for refused in server.calls.end(calls::PATIENCE) {
+        server.output.send(&Response::failed(&refused.id, *refused.error));
+    }
     server.output.finish();
     done.map(|()| Exit::Success)
 }
@@ -127,7 +129,9 @@ impl Server {
         let document = answer.as_ref().and_then(|answer| serde_json::from_str::<&RawValue>(&answer.document).ok());
         let error = answer.as_ref().and_then(|answer| answer.error.clone());
         // From here on, the client may use the id again.
-        self.calls.free(id);
+        if !self.calls.free(id) {
+            return self.calls.leave(method);
+        }
         self.output.send(&match (done, document, error) {
             (Ok(Err(refused)), ..) => Response::failed(id, *refused),
             // What `login` has found is its result, as it is with `doctor`.

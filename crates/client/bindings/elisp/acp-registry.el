@@ -92,17 +92,40 @@ It speaks the Agent Client Protocol on stdin and stdout."
              (params (plist-get message :params))
              (id (or (plist-get params :requestId) (plist-get message :id)))
              (call (gethash id (acp-registry-calls registry))))
-        (cond ((null call))
-              (params (when (cdr call) (funcall (cdr call) (plist-get params :event))))
+        (cond ((null id)
+               ;; The answer to a line that could not be read, which may have been any request.
+               (acp-registry--fail registry (plist-get message :error)))
+              ((null call))
+              (params (when (cdr call) (acp-registry--progress registry id (plist-get params :event))))
               (t (remhash id (acp-registry-calls registry))
-                 (funcall (car call) (plist-get message :error) (plist-get message :result))))))))
+                 (acp-registry--answer call (plist-get message :error) (plist-get message :result))))))))
+
+(defun acp-registry--progress (registry id event)
+  "Pass EVENT to the request ID of REGISTRY, which fails if that does."
+  (let ((call (gethash id (acp-registry-calls registry))))
+    (condition-case problem
+        (funcall (cdr call) event)
+      (error
+       (remhash id (acp-registry-calls registry))
+       (acp-registry-cancel registry id)
+       (acp-registry--answer call (list :code -32603 :message (error-message-string problem)) nil)))))
+
+(defun acp-registry--answer (call problem result)
+  "Pass PROBLEM and RESULT to CALL, whose own errors must not take the answers of others with them."
+  (condition-case mistake
+      (funcall (car call) problem result)
+    (error (display-warning 'acp-registry (error-message-string mistake) :error))))
 
 (defun acp-registry--end (registry)
   "Fail all requests of REGISTRY, whose process has ended."
+  (acp-registry--fail registry '(:code -32603 :message "acp-registry has ended")))
+
+(defun acp-registry--fail (registry problem)
+  "Fail all requests of REGISTRY with PROBLEM."
   (let ((calls (hash-table-values (acp-registry-calls registry))))
     (clrhash (acp-registry-calls registry))
     (dolist (call calls)
-      (funcall (car call) '(:code -32603 :message "acp-registry has ended") nil))))
+      (acp-registry--answer call problem nil))))
 
 (provide 'acp-registry)
 ;;; acp-registry.el ends here

@@ -28,6 +28,28 @@
     (should (= (plist-get failed :code) -32800))
     (acp-registry-close registry)))
 
+(ert-deftest an-answer-without-an-id-fails-the-requests-that-wait-for-one ()
+  (let ((registry (acp-registry-start :program (getenv "RPC_NAMELESS"))))
+    (should (= (plist-get (test-failure registry "list" nil) :code) -32700))
+    (acp-registry-close registry)))
+
+(ert-deftest an-error-in-a-callback-is-that-of-its-own-request ()
+  (let* ((registry (acp-registry-start :args (split-string (getenv "RPC_FLAGS"))))
+         (fail (lambda (&rest _) (error "Mine")))
+         (failed (should-error (acp-registry-request registry "install" '(:agents ["slow"]) :on-event fail)
+                               :type 'acp-registry-error))
+         answered)
+    (should (equal (cadr failed) "Mine"))
+    ;; Their answers arrive at once.
+    (cl-letf* ((warned nil) ((symbol-function 'display-warning) (lambda (_ text &rest _) (setq warned text))))
+      (setf (acp-registry-calls registry) (make-hash-table))
+      (puthash 1001 (list fail) (acp-registry-calls registry))
+      (puthash 1002 (list (lambda (_ result) (setq answered result))) (acp-registry-calls registry))
+      (acp-registry--receive registry "{\"id\":1001,\"result\":{}}\n{\"id\":1002,\"result\":{\"a\":1}}\n")
+      (should (equal warned "Mine")))
+    (should (equal answered '(:a 1)))
+    (acp-registry-close registry)))
+
 (ert-deftest a-program-that-ends-is-an-error-of-its-requests ()
   (let ((registry (acp-registry-start :args '("--no-such-flag"))))
     (should (string-match-p "has ended" (plist-get (test-failure registry "list" nil) :message)))

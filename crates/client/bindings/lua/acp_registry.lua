@@ -108,7 +108,9 @@ end
 function Registry:_receive(line)
   local message = vim.json.decode(line, { luanil = { object = true, array = true } })
   local id = message.method and message.params.requestId or message.id
-  local call = id and self.calls[id]
+  -- The answer to a line that could not be read, which may have been any request.
+  if not id then return self:_fail(message.error) end
+  local call = self.calls[id]
   if not call then return end
   if message.method then
     if call.on_event then call.on_event(message.params.event) end
@@ -120,10 +122,15 @@ end
 
 function Registry:_end(code)
   self.ended = { code = -32603, message = 'acp-registry has ended (exit code ' .. code .. ')', data = {} }
+  self:_fail(self.ended)
+end
+
+function Registry:_fail(error)
   local calls = self.calls
   self.calls = {}
   for _, call in pairs(calls) do
-    call.callback(self.ended)
+    -- An error in one of them must not keep the others from being called.
+    vim.schedule(function() call.callback(error) end)
   end
 end
 

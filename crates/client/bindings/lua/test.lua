@@ -26,6 +26,10 @@ assert(vim.wait(60000, function() return cancelled end))
 assert(cancelled.code == -32800, vim.inspect(cancelled))
 registry:close()
 
+local nameless = acp.start({ program = vim.env.RPC_NAMELESS })
+assert(ask(nameless, 'list').code == -32700)
+nameless:close()
+
 assert(not pcall(acp.start, { program = 'no-such-program' }))
 local other = acp.start({ args = { '--no-such-flag' } })
 assert(ask(other, 'list').message:find('has ended', 1, true))

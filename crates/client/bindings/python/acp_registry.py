@@ -76,7 +76,10 @@ class Registry:
     def close(self):
         """Lets requests that only read finish, cancels all others, and ends the process."""
         with self._lock:
-            self._process.stdin.close()
+            try:
+                self._process.stdin.close()
+            except BrokenPipeError:
+                pass  # It has ended, and left a part of a request unread.
         self._reader.join()
         self._process.stdout.close()
         self._process.wait()
@@ -119,6 +122,12 @@ class Registry:
                     del self._calls[number]
                     call.cancel()
                     call.future.set_exception(error)
+        elif message["id"] is None:
+            # The answer to a line that could not be read, which may have been any request.
+            with self._lock:
+                calls, self._calls = self._calls, {}
+            for call in calls.values():
+                call.future.set_exception(RpcError(message["error"]))
         elif call := self._calls.pop(message["id"], None):
             if "error" in message:
                 call.future.set_exception(RpcError(message["error"]))

@@ -665,15 +665,15 @@ class LoginMethodsDocument(TypedDict):
     schema: Literal[1]
     command: Literal['login']
     id: str
-    version: str
-    status: Literal['signed_in', 'unconfirmed', 'signed_out', 'failed']
-    reason: str | None
-    message: str
-    help: str | None
-    method: AuthMethod | None
-    variables: list[LoginMethodsVariable]
-    link: str | None
-    session: (
+    version: NotRequired[str]
+    status: NotRequired[Literal['signed_in', 'unconfirmed', 'signed_out', 'failed']]
+    reason: NotRequired[str | None]
+    message: NotRequired[str]
+    help: NotRequired[str | None]
+    method: NotRequired[AuthMethod | None]
+    variables: NotRequired[list[LoginMethodsVariable]]
+    link: NotRequired[str | None]
+    session: NotRequired[
         Literal[
             'ok',
             'auth_required',
@@ -685,9 +685,9 @@ class LoginMethodsDocument(TypedDict):
             'timeout',
         ]
         | None
-    )
-    stderr_tail: str
-    methods: NotRequired[list[AuthMethod]]
+    ]
+    stderr_tail: NotRequired[str]
+    methods: list[AuthMethod]
 
 
 class LoginParams(TypedDict):
@@ -739,6 +739,7 @@ class LoginDocument(TypedDict):
     )
     stderr_tail: str
     methods: NotRequired[list[AuthMethod]]
+    error: NotRequired[Failure]
 
 
 class LogoutParams(TypedDict):
@@ -788,6 +789,7 @@ class LogoutDocument(TypedDict):
         | None
     )
     stderr_tail: str
+    error: NotRequired[Failure]
 
 
 class InstallingStartedEvent(TypedDict):
@@ -1109,6 +1111,7 @@ class DoctorDocument(TypedDict):
     checks: list[Check]
     errors: list[AgentFailure]
     agents: list[DoctorAgent]
+    error: NotRequired[Failure]
 
 
 class _Requests:

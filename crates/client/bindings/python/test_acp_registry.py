@@ -51,6 +51,19 @@ class Test(unittest.TestCase):
             slow.cancel()
             self.assertEqual(len(registry.begin("list").result(60)["agents"]), 2)
 
+    def test_an_answer_without_an_id_fails_the_requests_that_wait_for_one(self):
+        with Registry(program=os.environ["RPC_NAMELESS"]) as registry, self.assertRaises(RpcError) as failed:
+            registry.begin("list").result(60)
+        self.assertEqual(failed.exception.code, -32700)
+
+    def test_a_program_that_ends_in_the_middle_of_a_request_can_be_closed(self):
+        with Registry(["ends"], program=os.environ["RPC_NAMELESS"]) as registry:
+            # More than a pipe holds.
+            request = registry.begin("search", {"query": "x" * 500_000})
+            with self.assertRaises(ConnectionError):
+                request.result(60)
+        self.assertEqual(registry._process.returncode, 3)
+
     def test_a_program_that_is_missing_or_ends_is_an_error_of_its_requests(self):
         with self.assertRaises(FileNotFoundError):
             Registry(program="no-such-program")

@@ -25,6 +25,9 @@ with Registry(["--offline"]) as registry:
     program: str = registry.request("which", {"agent": "x"})["program"]
     try:
         status: str = registry.request("login", {"agent": "x"})["status"]
+        signed_out = registry.request("logout", {"agent": "x"})
+        reason: str | None = signed_out["error"]["code"] if "error" in signed_out else None
+        methods: int = len(registry.request("login/methods", {"agent": "x"})["methods"])
     except RpcError as error:
         print(error.code, error.data["code"])
     registry.request("lst")  # type: ignore[call-overload]  # There is no such method.

@@ -971,6 +971,7 @@ export interface DoctorDocument {
   errors: AgentFailure[];
   /** Installed agents. */
   agents: DoctorAgent[];
+  error?: Failure;
 }
 export interface DoctorAgent {
   /** The agent. */
@@ -1032,23 +1033,23 @@ export interface LoginMethodsDocument {
   /** The agent. */
   id: string;
   /** Its version. */
-  version: string;
+  version?: string;
   /** `signed_in`: a session opens, and did not before. `unconfirmed`: nothing shows that the sign-in worked. `failed`: see `reason`. `signed_out` is of `logout`. */
-  status: 'signed_in' | 'unconfirmed' | 'signed_out' | 'failed';
+  status?: 'signed_in' | 'unconfirmed' | 'signed_out' | 'failed';
   /** Why it failed, as a word that stays the same, such as `refused` or `timeout`. */
-  reason: string | null;
+  reason?: string | null;
   /** The result as a sentence. */
-  message: string;
+  message?: string;
   /** What to do about it. */
-  help: string | null;
+  help?: string | null;
   /** The method that was used. */
-  method: AuthMethod | null;
+  method?: AuthMethod | null;
   /** The variables that the method wants. */
-  variables: LoginMethodsVariable[];
+  variables?: LoginMethodsVariable[];
   /** Where to get the values. */
-  link: string | null;
+  link?: string | null;
   /** The answer to `session/new`, if it was sent. */
-  session:
+  session?:
     | 'ok'
     | 'auth_required'
     | 'method_not_found'
@@ -1059,9 +1060,9 @@ export interface LoginMethodsDocument {
     | 'timeout'
     | null;
   /** The end of what the agent wrote to stderr, as written: escape it before you show it. */
-  stderr_tail: string;
+  stderr_tail?: string;
   /** The methods to choose from: where there are several and none was named, or where they were asked for. */
-  methods?: AuthMethod[];
+  methods: AuthMethod[];
 }
 export interface LoginMethodsVariable {
   /** Its name. */
@@ -1123,6 +1124,7 @@ export interface LoginDocument {
   stderr_tail: string;
   /** The methods to choose from: where there are several and none was named, or where they were asked for. */
   methods?: AuthMethod[];
+  error?: Failure;
 }
 export interface LoginVariable {
   /** Its name. */
@@ -1180,6 +1182,7 @@ export interface LogoutDocument {
     | null;
   /** The end of what the agent wrote to stderr, as written: escape it before you show it. */
   stderr_tail: string;
+  error?: Failure;
 }
 export interface LogoutVariable {
   /** Its name. */

@@ -75,10 +75,13 @@ export class Registry {
       }
       return;
     }
-    const call = this.#calls.get(id);
-    this.#calls.delete(id);
-    if (error) call?.reject(new RpcError(error));
-    else call?.resolve(result);
+    // An answer without an id is to a line that could not be read, which may have been any request.
+    for (const answered of id === null ? [...this.#calls.keys()] : [id]) {
+      const call = this.#calls.get(answered);
+      this.#calls.delete(answered);
+      if (error) call?.reject(new RpcError(error));
+      else call?.resolve(result);
+    }
   }
 }
 

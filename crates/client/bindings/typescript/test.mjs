@@ -32,6 +32,12 @@ test('what a listener throws fails its own request only', async () => {
   assert.equal((await registry.request('list')).agents.length, 2);
 });
 
+test('an answer without an id fails the requests that wait for one', async () => {
+  const other = new Registry({ program: process.env.RPC_NAMELESS });
+  await assert.rejects(other.request('list'), { name: 'RpcError', code: -32700 });
+  await other.close();
+});
+
 test('a program that is missing or ends is an error of its requests', async () => {
   await assert.rejects(new Registry({ program: 'no-such-program' }).request('list'), /cannot be started/);
   const other = new Registry({ args: ['--no-such-flag'] });

@@ -14,8 +14,9 @@ const done = await registry.request('install', { agents: ['x'] }, { onEvent, sig
 launch(done.agents[0]!).stdin?.write('');
 export const program: string = (await registry.request('which', { agent: 'x' })).program;
 try {
-  const { session } = await registry.request('login', { agent: 'x' });
-  console.log(session);
+  const { session, error } = await registry.request('login', { agent: 'x' });
+  console.log(session, error?.code);
+  console.log((await registry.request('login/methods', { agent: 'x' })).methods.length);
 } catch (error) {
   if (error instanceof RpcError) console.log(error.code, error.data.code);
 }

@@ -1,8 +1,8 @@
 //! Learns which versions a registry has recalled, and remembers it; see [`acp_registry_plan::revocations`].
 
-use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::beside::{Beside, Need};
 use super::load::Error;
@@ -115,9 +115,9 @@ impl IndexReader<'_> {
                 return Ok(memory.recall(&own));
             }
             _ => {
-                let is_odd = Cell::new(false);
+                let is_odd = AtomicBool::new(false);
                 let parse = |text: &[u8]| {
-                    let revocations = Revocations::parse(text).inspect_err(|_| is_odd.set(true));
+                    let revocations = Revocations::parse(text).inspect_err(|_| is_odd.store(true, Ordering::Relaxed));
                     let revocations = revocations.map_err(|error| error.to_string())?;
                     let text = str::from_utf8(text).map_err(|error| error.to_string())?;
                     Ok((revocations, text.to_owned()))
@@ -136,7 +136,7 @@ impl IndexReader<'_> {
                         let kept = kept.and_then(|text| parse(&text).ok());
                         Beside::Known(kept.ok_or_else(|| match loaded {
                             // A network that fails is no attack, but what it may hide is not assumed.
-                            Beside::Unknown(_, Some(ref why)) if !is_odd.get() => {
+                            Beside::Unknown(_, Some(ref why)) if !is_odd.load(Ordering::Relaxed) => {
                                 TrustError::Unavailable { place: place.to_string(), why: why.clone() }
                             }
                             _ => proof.refuse(own.clone()),

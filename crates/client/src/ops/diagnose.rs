@@ -1,11 +1,12 @@
 //! Diagnoses this machine, the index and installed agents, and repairs agents.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use acp_registry_host::fs::temporary;
 use acp_registry_http::{Authorities, Problem, Proxies};
-use acp_registry_plan::failure::{AgentFailure, Exit, Failure};
+use acp_registry_plan::failure::{AgentFailure, Failure};
 use acp_registry_plan::manifest::AgentId;
 use acp_registry_plan::text::{plural, printable};
 use acp_registry_protocol::handshake::HandshakeOptions;
@@ -47,11 +48,16 @@ impl Report for DiagnoseReport {
         "doctor"
     }
 
-    fn exit(&self) -> Exit {
-        let agents = self.agents.iter().map(|agent| agent.status);
-        let worst = self.checks.iter().map(|check| check.status).chain(agents).max();
-        if worst == Some(CheckStatus::Error) { Exit::Findings } else { Exit::Success }
+    fn failure(&self) -> Option<Failure> {
+        count_problems(self.checks.iter().chain(self.agents.iter().flat_map(|agent| &agent.checks)))
     }
+}
+
+/// The failure for checks that have found problems; `None` if none has.
+pub fn count_problems<'a>(checks: impl Iterator<Item = &'a Diagnosis>) -> Option<Failure> {
+    let count = checks.filter(|check| check.status == CheckStatus::Error).count();
+    let failure = || Failure::findings(format!("{} found", plural(count, "problem")));
+    (count > 0).then(|| failure().help("see `help` of each check that is not `ok`"))
 }
 
 /// The agents that could not be repaired, and why.
@@ -83,7 +89,16 @@ pub async fn diagnose(session: &Session, request: &Diagnose, events: &Events<'_>
     let mut agents = Vec::new();
     for id in &ids {
         events(Event::Detail(&format!("looking at {id}")));
-        let mut agent = doctor::installed(&session.store, id, &environment)?;
+        let mut agent = match doctor::installed(&session.store, id, &environment) {
+            // Another process has removed it meanwhile.
+            Err(missing) if missing.error.kind() == ErrorKind::NotFound => {
+                if named.is_empty() {
+                    continue;
+                }
+                return Err(session.not_installed(id));
+            }
+            agent => agent?,
+        };
         if let Some(version) = agent.startable.clone()
             && let Some(revocation) = session.find_installed_revocation(&version)
         {

@@ -397,7 +397,8 @@ fn plans_in(path: &Path, request: &Install, session: &Session) -> Result<Vec<Ins
         if !is_known {
             let kind = plan.kind().as_str();
             let message = format!("the lock file {shown} has no digests for {id} by {kind}");
-            return Err(refused(message).help(format!("record them with `acp-registry install {id} --lock {shown}`")));
+            return Err(refused(message)
+                .help(format!("record them with `acp-registry install {} --lock {shown}`", escape(&one.id))));
         }
         tasks.push(InstallRequest { terms: request.terms(), ..InstallRequest::new(plan) });
     }

@@ -28,7 +28,7 @@ use crate::session::{AgentSpec, Session};
 use crate::store::Version;
 
 pub use agents::settle;
-pub use diagnose::{Diagnose, DiagnoseReport, diagnose};
+pub use diagnose::{Diagnose, DiagnoseReport, count_problems, diagnose};
 pub use find::{
     Describe, DescribeReport, FindReport, InstalledReport, InstalledRow, Locate, LocateReport, PlanReport, Resolve,
     Search, describe, find_offer, list, list_installed, load_entry, locate, resolve, search,

@@ -160,7 +160,9 @@ pub async fn uninstall(session: &mut Session, request: &Uninstall, events: &Even
         match session.store.uninstall(id, request.force, &waiting(events)).await {
             Err(error) => errors.push(Failure::from(error).for_agent(id)),
             Ok(None) => {
-                events(Event::Note(&format!("another process has uninstalled {id}")));
+                events(Event::Note(&format!(
+                    "{id} is gone: another process has uninstalled it, or not finished installing it"
+                )));
                 done.push((id.to_string(), None));
             }
             Ok(Some(freed)) => {

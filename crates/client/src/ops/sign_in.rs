@@ -52,7 +52,7 @@ pub struct SignOut {
 }
 
 /// Relays between the agent and the person while it signs the person in.
-pub trait Relay {
+pub trait Relay: Sync {
     /// Receives the lines that the agent writes to stderr.
     fn listener(&self) -> Listener;
 

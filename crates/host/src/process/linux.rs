@@ -241,7 +241,7 @@ pub(super) fn has_users(sandbox: &Path) -> bool {
 /// There is no other way to find a process that has left its session, cleared its environment and lost its parent.
 #[derive(Debug)]
 pub struct Orphans {
-    /// Children of this process that existed before.
+    /// Children of this process that existed before, and their descendants, which become children when their parents end.
     earlier: BTreeSet<u32>,
 }
 
@@ -252,8 +252,11 @@ pub struct Orphans {
 pub fn adopt_orphans() -> Option<Orphans> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).ok()?;
     let me = std::process::id();
-    let children = newest_first().filter(|process| process.parent == me);
-    Some(Orphans { earlier: children.map(|process| process.pid).collect() })
+    let table: Vec<Process> = newest_first().collect();
+    let children: BTreeSet<u32> =
+        table.iter().filter(|process| process.parent == me).map(|process| process.pid).collect();
+    let living = living(&table, children.clone()).into_iter().map(|process| process.pid);
+    Some(Orphans { earlier: living.chain(children).collect() })
 }
 
 impl Orphans {
