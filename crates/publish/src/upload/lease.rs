@@ -13,8 +13,7 @@ use tokio::time::Instant;
 
 use super::bucket::Store;
 use super::headers::Headers;
-use super::snapshot::DAY;
-use super::{Error, LeaseTimes, Notice, UploadEvent, now, seconds};
+use super::{DAY, Error, LeaseTimes, Notice, UploadEvent, now, seconds};
 
 const LEASE: &str = ".acp-registry/lease.json";
 

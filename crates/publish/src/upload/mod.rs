@@ -194,6 +194,9 @@ async fn signature(sign: &Sign, text: &[u8]) -> Result<Vec<u8>, String> {
 }
 
 /// The current time in seconds since 1970.
+/// A day, in seconds.
+const DAY: i64 = 86_400;
+
 fn now() -> i64 {
     acp_registry_plan::timestamp::Timestamp::now().unix()
 }

@@ -10,9 +10,10 @@ use acp_registry_plan::text::printable;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
 use super::send::{LAST, WAVES, wave};
-use super::snapshot::DAY;
 use super::state::{STATE, Snapshot, TargetState};
-use super::{Error, LATEST, Notice, UploadEvent, UploadRun, UploadTarget, now, seconds, snapshot, statement, tree};
+use super::{
+    DAY, Error, LATEST, Notice, UploadEvent, UploadRun, UploadTarget, now, seconds, snapshot, statement, tree,
+};
 
 /// The result of [`prune()`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

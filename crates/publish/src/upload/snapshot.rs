@@ -7,13 +7,10 @@ use acp_registry_plan::sums::{SUMS, is_digest};
 use acp_registry_plan::timestamp::{Timestamp, date};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
-use super::{CONTENT, Error, UploadTarget};
+use super::{CONTENT, DAY, Error, UploadTarget};
 
 /// The maximum length of a revision in characters.
 const REVISION_LIMIT: usize = 64;
-
-/// One day in seconds.
-pub(super) const DAY: i64 = 86_400;
 
 /// How many characters [`other_name`] adds.
 const OTHER: usize = 9;

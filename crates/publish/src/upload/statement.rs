@@ -18,13 +18,7 @@ use super::headers::Headers;
 use super::send::Sender;
 use super::state::TargetState;
 use super::tree::{hex_digest, is_signed_by_name};
-use super::{Action, Error, Gzip, LATEST, Sign, UploadTarget, What, now, seconds, signature};
-
-/// A day, in seconds.
-const DAY: u64 = 86_400;
-
-/// A year, in seconds.
-const YEAR: u64 = 366 * DAY;
+use super::{Action, DAY, Error, Gzip, LATEST, Sign, UploadTarget, What, now, seconds, signature};
 
 /// How statements are signed.
 pub struct Signing {
@@ -108,7 +102,7 @@ pub(super) async fn sign(
     // number counts only in a statement of this key, or of one that names this key: the clock of its publisher may have been
     // ahead, and clients have seen the number.
     let this = u64::try_from(time).unwrap_or_default();
-    let ahead = if author.is_some() { YEAR } else { DAY };
+    let ahead = DAY.unsigned_abs() * if author.is_some() { 366 } else { 1 };
     let last = known.as_ref().map(|known| known.sequence).filter(|last| own.is_some() || *last < this + ahead);
     if let (Some(known), None, Some(author)) = (&known, last, author) {
         let message = format!(
