@@ -32,6 +32,8 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
 pub(super) fn problem(cmd: &str) -> Option<String> {
     let problem = if cmd.trim_matches(['.', '/', '\\', ' ']).is_empty() {
         "names no program"
+    } else if cmd.trim_end_matches('.').ends_with(['/', '\\']) {
+        "names a folder, not a program"
     } else if cmd.starts_with('~') {
         "is an absolute path"
     } else if cmd.contains(['*', '?', '[', ']', '{', '}']) {
@@ -53,9 +55,10 @@ mod tests {
     #[test]
     fn whatever_leads_out_is_unsafe() {
         for cmd in [
-            "", ".", "./", "/bin/sh", "\\x", "C:\\x", "c:x", "../x", "./a/../../x", "a\\..\\x", "*", "./a?", "~/x",
-            "-x", "$HOME/x", "./a;b", "./a\nb", "./a.exe:stream", "./CON", "./bin/nul", "./aux.txt", "COM1",
-            "./com\u{b9}.exe", "./lpt9 .tar.gz", "./agent.", "./agent ", "./bin./agent", "\\\\host\\x", "./.. /x",
+            "", ".", "./", "./a/", "./a/.", "a\\", "/bin/sh", "\\x", "C:\\x", "c:x", "../x", "./a/../../x", "a\\..\\x",
+            "*", "./a?", "~/x", "-x", "$HOME/x", "./a;b", "./a\nb", "./a.exe:stream", "./CON", "./bin/nul",
+            "./aux.txt", "COM1", "./com\u{b9}.exe", "./lpt9 .tar.gz", "./agent.", "./agent ", "./bin./agent",
+            "\\\\host\\x", "./.. /x",
         ] {
             assert!(problem(cmd).is_some(), "{cmd:?}");
         }
