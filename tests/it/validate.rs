@@ -201,6 +201,24 @@ fn only_changed_agents_are_checked() {
     let without_committed =
         all.iter().filter(|file| !file.starts_with("committed")).map(|&file| file.to_owned()).collect();
     assert_eq!(files("HEAD"), (1, without_committed));
+    #[cfg(unix)]
+    {
+        for (target, link) in [(".store/folder", "r/folder"), ("../.store/file.json", "r/file/agent.json")] {
+            std::fs::create_dir_all(env.path(link).parent().unwrap()).unwrap();
+            std::os::unix::fs::symlink(target, env.path(link)).unwrap();
+        }
+        env.write("r/.store/folder/agent.json", "{}");
+        env.write("r/.store/file.json", "{}");
+        env.git(&["add", "."]);
+        env.git(&["commit", "-qm", "links"]);
+        env.write("r/.store/folder/agent.json", "[");
+        env.write("r/.store/file.json", "[");
+        let changed = files("HEAD").1;
+        assert!(
+            ["file/agent.json", "folder/agent.json"].iter().all(|file| changed.iter().any(|f| f == file)),
+            "{changed:?}"
+        );
+    }
     let run = env.run(&["validate", "--changed-since", "nosuch"]);
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("has no revision `nosuch`") && run.stderr.contains("fetch it first"), "{}", run.stderr);

@@ -183,7 +183,7 @@ struct Tracked<'a> {
 }
 
 /// Lists the paths below `directory`, relative to it, that differ between a revision and the working tree, including
-/// untracked files that are not ignored.
+/// untracked files that are not ignored, and all links, for what they lead to may differ.
 ///
 /// # Errors
 /// Returns [`Error`] if git is not installed, `directory` is not in a work tree, or the revision does not exist.
@@ -246,8 +246,7 @@ fn differs_at_once(repository: &Repository, tracked: &Tracked<'_>) -> Result<boo
     Ok(match tracked.mode {
         // Git is not run in submodules; a checked-out one may have changed.
         "160000" => fs::read_dir(&path).is_ok_and(|mut items| items.next().is_some()),
-        // On systems without symbolic links, git writes their targets to regular files.
-        "120000" => !metadata.is_symlink() && (cfg!(unix) || !metadata.is_file()),
+        "120000" => true,
         _ if !metadata.is_file() => true,
         _ if metadata.len() > COMPARED_LIMIT => {
             let Ok((file, _)) = open_bounded(&path, &repository.top, u64::MAX) else { return Ok(true) };
@@ -271,11 +270,6 @@ fn digest(repository: &Repository, file: File) -> Result<String, Error> {
 
 fn is_same(directory: &Path, tracked: &Tracked<'_>, blob: &[u8]) -> bool {
     let path = directory.join(&tracked.path);
-    if tracked.mode == "120000"
-        && let Ok(target) = fs::read_link(&path)
-    {
-        return target.as_os_str().as_encoded_bytes() == blob;
-    }
     let read: io::Result<Vec<u8>> = read_bounded(&path, directory, COMPARED_LIMIT).map_err(io::Error::other);
     read.is_ok_and(|bytes| bytes == blob || (!blob.contains(&b'\r') && with_unix_lines(&bytes) == blob))
 }
