@@ -9,6 +9,7 @@
 mod client;
 mod edit;
 mod languages;
+mod splice;
 
 use acp_registry_plan::manifest::{Distribution, NpmSpec, Package, PypiSpec, extension};
 use acp_registry_plan::text::shown;
