@@ -113,6 +113,11 @@ fn a_link_in_the_place_of_an_agent_is_not_followed() {
     }
     let (_, listed) = people.json(&["list", "--installed"]);
     assert_eq!((&listed["agents"], &listed["errors"][0]["id"]), (&json!([]), &json!("a")), "{listed}");
+    for arguments in [&["gc"][..], &["gc", "--dry-run"]] {
+        let run = people.run(arguments);
+        let warning = format!("{} is a link, which is not followed, and stays\n", agent.display());
+        assert!(run.code == 0 && run.stderr.matches(&warning).count() == 1, "{} {}", run.code, run.stderr);
+    }
     assert!(elsewhere.join("current").exists() && program(&elsewhere.join(folder.file_name().unwrap())).exists());
 }
 

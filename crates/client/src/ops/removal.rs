@@ -199,7 +199,8 @@ pub async fn collect_garbage(
 /// Reports files that stay, and settings that name what is removed.
 fn warn(freed: &Freed, events: &Events<'_>) {
     for path in &freed.foreign {
-        events(Event::Warning(&format!("{} was not made by this program, and stays", path.display())));
+        let what = if path.is_symlink() { "is a link, which is not followed" } else { "was not made by this program" };
+        events(Event::Warning(&format!("{} {what}, and stays", path.display())));
     }
     for (Removed { id, version, .. }, clients) in &freed.still_named {
         for client in clients {

@@ -139,7 +139,7 @@ pub(super) fn names(directory: &Path) -> Result<Vec<String>, PathError> {
 }
 
 /// The names of what is of a kind in a directory, in order; none when it is not there.
-fn names_of(directory: &Path, is_wanted: impl Fn(FileType) -> bool) -> Result<Vec<String>, PathError> {
+pub(super) fn names_of(directory: &Path, is_wanted: impl Fn(FileType) -> bool) -> Result<Vec<String>, PathError> {
     let items = match fs::read_dir(directory) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         items => items.map_err(PathError::at(directory))?,
