@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use acp_registry::host::fs::temporary;
 use acp_registry::index::Missing;
-use acp_registry::manifest::{Agent, AgentId, Distribution, Package, env_name};
+use acp_registry::manifest::{Agent, AgentId, Distribution, NpmSpec, Package, PackageKind, PypiSpec, env_name};
 use acp_registry::session::{AgentSpec, Session};
 use acp_registry::settings::{
-    AgentCommand, CLIENTS, EditorClient, PROGRAM, SettingsAction, SettingsEdit, SignIn, display_name, find,
+    AgentCommand, CLIENTS, EditorClient, PROGRAM, SettingsAction, SettingsEdit, SettingsEditError, SettingsOwner,
+    SignIn, display_name, find,
 };
 use acp_registry::text::{printable, quote};
 use acp_registry::{install, ops, provenance, session, store};
@@ -125,6 +126,10 @@ struct SettingsText {
     index: Option<IndexOrigin>,
     /// Whether the version is installed but damaged.
     is_damaged: bool,
+    /// The names of the agent's packages, if the index has it.
+    packages: Vec<String>,
+    /// Why the index does not say more about the agent.
+    unknown: Option<Failure>,
 }
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
@@ -148,44 +153,26 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     })?;
     let names_version =
         answer.form == StartForm::Program || (answer.form == StartForm::Run && args.agent.version.is_some());
-    let is_kept = names_version && !args.edit.remove && !args.edit.dry_run;
-    if let (true, Some(version)) = (is_kept, &answer.installed) {
-        let kept = signals::run(
-            ui,
-            session.store.keep_for(version, args.client.id, &|holder| ui.note(&format!("waiting for {holder}"))),
-        )?;
-        if let Err(store::Error::NotInstalled { id, .. }) = &kept {
-            let message = format!("{id} {} was removed meanwhile; nothing was written", version.receipt.version);
-            return Err(Failure::unable(message).help("run the command again"));
-        }
-        if let Err(error) = kept {
-            ui.warning(&format!("`gc` will remove the program once {} is updated: {error}", args.agent.id));
-        }
-    }
+    let named = answer.installed.as_ref().filter(|_| names_version && !args.edit.remove && !args.edit.dry_run);
     if let Some(file) = file {
-        let action = if args.edit.remove { SettingsAction::Remove } else { SettingsAction::Write };
-        let wait = |holder: &str| ui.note(&format!("waiting for {holder}"));
-        let is_written = !args.edit.dry_run && (args.edit.write || file.exists());
-        let patience = session.store.patience;
-        let lock = is_written.then(|| signals::run(ui, SettingsEdit::lock(&file, patience, &wait)));
-        let lock = lock.transpose()?.transpose()?;
-        let id = args.agent.id.as_str();
-        let changed = if is_written {
-            SettingsEdit::make(&file, id, &settings, action)
-        } else {
-            SettingsEdit::plan(&file, id, &settings, action).map(|edit| (edit, None))
-        };
-        if let Some(lock) = lock {
-            lock.remove();
+        let changed = change(args, &file, &answer, &settings, named, &session, ui)?;
+        if args.edit.remove
+            && !changed.0.had_settings
+            && let Some(why) = &answer.unknown
+        {
+            ui.warning(&format!("only settings that start {} were looked for: {why}", args.agent.id));
+            if let Some(advice) = why.advice() {
+                ui.note(&advice);
+            }
         }
-        let changed = changed?;
         let is_json = args.format.is_json();
         let document = || document(args, &answer, &settings, Some(&changed));
         ui.result(&if is_json { document() } else { change_text(args, &changed) })?;
-    } else if args.format.is_json() {
-        ui.result(&document(args, &answer, &settings, None))?;
     } else {
-        ui.result(&settings)?;
+        if let Some(version) = named {
+            keep(args, version, &session, ui)?;
+        }
+        ui.result(&if args.format.is_json() { document(args, &answer, &settings, None) } else { settings })?;
     }
     if !args.edit.remove {
         for note in notes(args, &answer) {
@@ -193,6 +180,83 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         }
     }
     Ok(Exit::Success)
+}
+
+/// Records that settings name a version, and returns whether that is new.
+fn keep(args: &Args, version: &store::Version, session: &Session, ui: &Ui) -> Result<bool, Failure> {
+    let wait = |holder: &str| ui.note(&format!("waiting for {holder}"));
+    match signals::run(ui, session.store.keep_for(version, args.client.id, &wait))? {
+        Err(store::Error::NotInstalled { id, .. }) => {
+            let message = format!("{id} {} was removed meanwhile; nothing was written", version.receipt.version);
+            Err(Failure::unable(message).help("run the command again"))
+        }
+        Err(error) => {
+            ui.warning(&format!("`gc` will remove the program once {} is updated: {error}", args.agent.id));
+            Ok(false)
+        }
+        Ok(is_new) => Ok(is_new),
+    }
+}
+
+/// Records that settings no longer name a version.
+fn release(args: &Args, version: &store::Version, session: &Session, ui: &Ui) -> Result<(), Failure> {
+    let wait = |holder: &str| ui.note(&format!("waiting for {holder}"));
+    if let Err(error) = signals::run(ui, session.store.release_from(version, args.client.id, &wait))? {
+        let store::Receipt { id, version, .. } = &version.receipt;
+        ui.warning(&format!("`gc` will keep {id} {version}, which settings no longer name: {error}"));
+    }
+    Ok(())
+}
+
+/// Changes the editor's file, unless this is a dry run. `named` is the version that its settings will name.
+fn change(
+    args: &Args,
+    file: &Path,
+    answer: &SettingsText,
+    settings: &str,
+    named: Option<&store::Version>,
+    session: &Session,
+    ui: &Ui,
+) -> Result<SettingsChange, Failure> {
+    let action = if args.edit.remove { SettingsAction::Remove } else { SettingsAction::Write };
+    let owner = SettingsOwner { id: args.agent.id.as_str(), packages: &answer.packages };
+    let failed = |error: SettingsEditError| error.failure(action);
+    let plan = || SettingsEdit::plan(file, owner, settings, action).map_err(failed);
+    if args.edit.dry_run || !(args.edit.write || file.exists()) {
+        return Ok((plan()?, None));
+    }
+    let wait = |holder: &str| ui.note(&format!("waiting for {holder}"));
+    let lock = signals::run(ui, SettingsEdit::lock(file, session.store.patience, &wait))?.map_err(failed)?;
+    // The version is kept before the file names it, in case this process is killed, but not for a file that cannot be edited.
+    let make = || {
+        plan()?;
+        let is_new = named.map(|version| keep(args, version, session, ui)).transpose()?.unwrap_or_default();
+        match (SettingsEdit::make(file, owner, settings, action), named) {
+            (Err(error), Some(version)) if is_new => {
+                release(args, version, session, ui)?;
+                Err(failed(error))
+            }
+            (made, _) => made.map_err(failed),
+        }
+    };
+    let changed = make().and_then(|changed| {
+        for version in session.store.versions(owner.id)? {
+            if version.receipt.named_by.contains(args.client.id) && was_named(&version, &changed.0) {
+                release(args, &version, session, ui)?;
+            }
+        }
+        Ok(changed)
+    });
+    lock.remove();
+    changed
+}
+
+/// Whether settings named a version before a change, and no longer do.
+fn was_named(version: &store::Version, edit: &SettingsEdit) -> bool {
+    let path = Value::from(version.directory.display().to_string()).to_string();
+    let names = [path.trim_matches('"').to_owned(), format!("\"{}@{}\"", version.receipt.id, version.receipt.version)];
+    let is_named = |text: &str| names.iter().any(|name| text.contains(name));
+    is_named(edit.before.as_deref().unwrap_or_default()) && !is_named(&edit.after)
 }
 
 fn answer(args: &Args, global: &Global, session: &Session, ui: &Ui) -> Result<SettingsText, Failure> {
@@ -209,10 +273,14 @@ fn answer(args: &Args, global: &Global, session: &Session, ui: &Ui) -> Result<Se
         Some(version) if !version.is_whole() => (None, true),
         installed => (installed, false),
     };
+    let mut unknown = None;
     let (agent, index) = match index {
         Ok(index) => {
             let agent = match index.agent(id)? {
-                None if args.edit.remove => None,
+                None if args.edit.remove => {
+                    unknown = Some(Failure::from(Missing::of(id, &index)));
+                    None
+                }
                 None if installed.is_none() => return Err(Missing::of(id, &index).into()),
                 // The requested version must exist.
                 Some(agent) if named.version.is_some() && installed.is_none() && !args.edit.remove => {
@@ -224,7 +292,10 @@ fn answer(args: &Args, global: &Global, session: &Session, ui: &Ui) -> Result<Se
             (agent, Some(IndexOrigin::of(&index)))
         }
         // Settings are found without the name, by what they start.
-        Err(_) if args.edit.remove => (None, None),
+        Err(failure) if args.edit.remove => {
+            unknown = Some(failure);
+            (None, None)
+        }
         // An installed version starts without the index; only the display name of the agent is unknown.
         Err(failure) if installed.is_some() => {
             ui.warning(&format!("{id} goes by its id, for its name is not known: {failure}"));
@@ -267,7 +338,13 @@ fn answer(args: &Args, global: &Global, session: &Session, ui: &Ui) -> Result<Se
         Some(version) => (StartForm::Program, program_settings(id, &name, version, session)?),
         None => of_package().map_or_else(by_run, |launch| Ok((StartForm::Package, launch?)))?,
     };
-    Ok(SettingsText { launch, form, version, installed, index, is_damaged })
+    let packages = agent.iter().flat_map(|agent| agent.distribution.packages());
+    let packages = packages.filter_map(|(kind, package)| match kind {
+        PackageKind::Npx => package.package.parse::<NpmSpec>().map(|spec| spec.name).ok(),
+        PackageKind::Uvx => package.package.parse::<PypiSpec>().map(|spec| spec.name).ok(),
+    });
+    let packages = packages.collect();
+    Ok(SettingsText { launch, form, version, installed, index, is_damaged, packages, unknown })
 }
 
 /// The path of this program. If the name in `PATH` leads to this program, that path is used, since the target of a link
@@ -399,9 +476,11 @@ fn change_text(args: &Args, (edit, copy): &SettingsChange) -> String {
         (false, true) => "changed in",
         (false, false) => "added to",
     };
+    let name = edit.other_name.as_ref();
+    let name = name.map(|name| format!("it is {} there: another entry has its name\n", quote(name)));
     let copy = copy.as_ref();
     let copy = copy.map(|copy| format!("what it was is in {}\n", printable(&copy.display().to_string())));
-    format!("{id} was {done} {path}\n{}", copy.unwrap_or_default())
+    format!("{id} was {done} {path}\n{}{}", name.unwrap_or_default(), copy.unwrap_or_default())
 }
 
 /// The notes to print with the settings.

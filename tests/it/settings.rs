@@ -4,6 +4,7 @@
 use std::fs;
 use std::process::Stdio;
 
+use acp_registry::store::Store;
 use serde_json::{Value, json};
 
 use crate::archives::{gz, sha256, tar};
@@ -180,6 +181,57 @@ fn settings_are_merged_into_the_file_of_an_editor_and_removed_again() {
         let run = people.run(arguments);
         assert!(run.code == 2 && run.stderr.contains(message), "{arguments:?}: {}", run.stderr);
     }
+}
+
+#[test]
+fn a_version_is_kept_only_while_the_file_names_it() {
+    let people = people(&["--acp"]);
+    assert_eq!(people.run(&["install", "own"]).code, 0);
+    let named =
+        || !Store::at(people.root()).unwrap().agent("own").unwrap().unwrap().current.receipt.named_by.is_empty();
+    let file = "home/.config/zed/settings.json";
+    let config = |arguments: &[&str]| people.run(&[&["config", "zed", "own"], arguments].concat());
+    for (text, help) in
+        [("{ \"theme\": }", "correct the file, or "), ("{ \"agent_servers\": [] }", "correct the file, or ")]
+    {
+        people.env.write(file, text);
+        for (action, rest) in [
+            ("--write", "change it by hand as the same command says without --write\n"),
+            ("--remove", "remove the settings by hand\n"),
+        ] {
+            let run = config(&["--direct", action]);
+            let end = format!("{help}{rest}");
+            assert!(run.code == 3 && run.stderr.ends_with(&end) && !named(), "{} {}", run.code, run.stderr);
+        }
+        assert_eq!(people.env.read(file), text);
+    }
+    people.env.write(file, "{}\n");
+    for (arguments, is_named) in [
+        (&["--remove", "--direct"][..], false),
+        (&["--write", "--direct", "--dry-run"], false),
+        (&["--write", "--direct"], true),
+        (&["--remove", "--dry-run"], true),
+        (&["--write"], false),
+        (&["--write", "--direct"], true),
+        (&["--remove"], false),
+    ] {
+        let run = config(arguments);
+        assert_eq!((run.code, named()), (0, is_named), "{arguments:?} {}", run.stderr);
+    }
+    assert_eq!(people.env.read(file), "{}\n");
+    // What cannot be known is told.
+    let run = people.run(&["config", "zed", "onw", "--remove"]);
+    let told = "warning: only settings that start onw were looked for: ";
+    assert!(run.code == 0 && run.stderr.starts_with(told) && run.stderr.contains("no agent `onw`"), "{}", run.stderr);
+    // Another entry with the displayed name is another agent's, or a person's.
+    people.env.write(file, r#"{ "agent_servers": { "The own": { "command": "/mine" } } }"#);
+    let path = people.env.path(file).display().to_string();
+    let config = |action: &str| people.run(&["config", "jetbrains", "own", action, "--file", &path]);
+    let run = config("--write");
+    let told = "\nit is `The own (own)` there: another entry has its name\n";
+    assert!(run.code == 0 && run.stdout.contains(told), "{} {}", run.stdout, run.stderr);
+    assert_eq!(config("--remove").code, 0);
+    assert_eq!(people.env.read(file), r#"{ "agent_servers": { "The own": { "command": "/mine" } } }"#);
 }
 
 /// A plugin may keep its agents in a list, in a folder that only the person knows.

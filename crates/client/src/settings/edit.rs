@@ -32,6 +32,16 @@ pub enum SettingsAction {
     Remove,
 }
 
+/// Whose settings are edited. Some editors know agents by names that other agents can have, too: there, an entry is the
+/// agent's if it starts the agent.
+#[derive(Debug, Clone, Copy)]
+pub struct SettingsOwner<'a> {
+    /// The agent.
+    pub id: &'a str,
+    /// The names of its packages, which `npx` and `uvx` start.
+    pub packages: &'a [String],
+}
+
 /// Why a file of settings is not edited. It is unchanged then.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsEditError {
@@ -69,6 +79,14 @@ pub enum SettingsEditError {
         /// The file.
         path: PathBuf,
         /// The name.
+        name: String,
+    },
+    /// What a person wrote, or another agent, has the names that the agent could have.
+    #[error("{}: {} does not start the agent", .path.display(), quote(.name))]
+    Taken {
+        /// The file.
+        path: PathBuf,
+        /// The last name that was tried.
         name: String,
     },
     /// The file is a link whose target is not there.
@@ -115,24 +133,31 @@ pub struct SettingsEdit {
     pub after: String,
     /// Whether the agent had settings before.
     pub had_settings: bool,
+    /// The name of the agent in the file, if another entry has its own.
+    pub other_name: Option<String>,
 }
 
 impl SettingsEdit {
     /// Plans the change of a file by settings in JSON, as [`EditorClient::settings`](super::EditorClient::settings) writes
-    /// them: an object whose members hold the agents. `id` is the agent's: settings under another name are removed if they
-    /// start it with this program.
+    /// them: an object whose members hold the agents. Settings under another name are removed if they start the agent.
     ///
     /// # Errors
     /// [`SettingsEditError`].
-    pub fn plan(path: &Path, id: &str, settings: &str, action: SettingsAction) -> Result<Self, SettingsEditError> {
+    pub fn plan(
+        path: &Path,
+        owner: SettingsOwner<'_>,
+        settings: &str,
+        action: SettingsAction,
+    ) -> Result<Self, SettingsEditError> {
         let real = real(path);
         if path.is_symlink() && !path.exists() {
             return Err(SettingsEditError::Dangling(path.to_owned()));
         }
         let before = read(&real)?;
         let text = before.as_deref().unwrap_or_default();
-        let (after, had_settings) = edited(&real, id, text, settings, action)?;
-        Ok(Self { path: real, before, after, had_settings })
+        let (after, found) = edited(&real, owner, text, settings, action)?;
+        let Found { had_settings, other_name, .. } = found;
+        Ok(Self { path: real, before, after, had_settings, other_name })
     }
 
     /// Whether the file changes.
@@ -166,24 +191,24 @@ impl SettingsEdit {
     /// [`SettingsEditError`].
     pub fn make(
         path: &Path,
-        id: &str,
+        owner: SettingsOwner<'_>,
         settings: &str,
         action: SettingsAction,
     ) -> Result<(Self, Option<PathBuf>), SettingsEditError> {
-        Self::attempt(path, id, settings, action, || ())
+        Self::attempt(path, owner, settings, action, || ())
     }
 
     /// `meanwhile` is called between each plan and its change.
     fn attempt(
         path: &Path,
-        id: &str,
+        owner: SettingsOwner<'_>,
         settings: &str,
         action: SettingsAction,
         mut meanwhile: impl FnMut(),
     ) -> Result<(Self, Option<PathBuf>), SettingsEditError> {
         let mut left = ATTEMPTS;
         loop {
-            let edit = Self::plan(path, id, settings, action)?;
+            let edit = Self::plan(path, owner, settings, action)?;
             meanwhile();
             left -= 1;
             match if edit.is_change() { edit.apply() } else { Ok(None) } {
@@ -237,14 +262,14 @@ fn real(path: &Path) -> PathBuf {
     path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_owned())
 }
 
-/// The text after the change, and whether the agent had settings before.
+/// The text after the change, and what was there.
 fn edited(
     path: &Path,
-    id: &str,
+    owner: SettingsOwner<'_>,
     text: &str,
     settings: &str,
     action: SettingsAction,
-) -> Result<(String, bool), SettingsEditError> {
+) -> Result<(String, Found), SettingsEditError> {
     let (mark, text) = text.strip_prefix('\u{feff}').map_or(("", text), |text| ("\u{feff}", text));
     // As Zed and VS Code read them.
     let options = ParseOptions {
@@ -269,46 +294,72 @@ fn edited(
     let file = match parsed.value {
         Some(ast::Value::Object(file)) => file,
         Some(_) => return Err(SettingsEditError::NoObject { path: path.to_owned(), what: "the file".to_owned() }),
-        None if action == SettingsAction::Remove => return Ok((format!("{mark}{text}"), false)),
+        None if action == SettingsAction::Remove => return Ok((format!("{mark}{text}"), Found::default())),
         None => {
             let line_end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-            return edited(path, id, &format!("{mark}{text}{line_end}{{}}\n"), settings, action);
+            return edited(path, owner, &format!("{mark}{text}{line_end}{{}}\n"), settings, action);
         }
     };
     let mut splices = Splices::new(text, parsed.tokens.unwrap_or_default(), &file);
     let groups: Map<String, Value> = serde_json::from_str(settings).unwrap_or_default();
-    let (mut had_settings, mut added, mut gone) = (false, Vec::new(), Vec::new());
+    let (mut found, mut added, mut gone) = (Found::default(), Vec::new(), Vec::new());
     for (key, agents) in &groups {
         let Some(at) = member(path, &file, key)? else {
             added.push((Some(key.as_str()), agents));
             continue;
         };
-        let edited = edit_group(&mut splices, path, id, &file.properties[at], agents, action)?;
-        had_settings |= edited.had_settings;
-        gone.extend(edited.is_empty.then_some(at));
+        found = edit_group(&mut splices, path, owner, &file.properties[at], agents, action)?;
+        gone.extend(found.is_emptied.then_some(at));
     }
     match action {
         SettingsAction::Write => splices.append(&(&file).into(), &added),
         SettingsAction::Remove => splices.remove(&(&file).into(), &gone),
     }
-    Ok((format!("{mark}{}", splices.text()), had_settings))
+    Ok((format!("{mark}{}", splices.text()), found))
 }
 
-/// Whether settings start the agent with this program: `acp-registry run ID`.
-fn runs(server: &Value, id: &str) -> bool {
+/// The command of settings with its arguments.
+fn words(server: &Value) -> Vec<&str> {
     let words = |name: &str| match &server[name] {
         Value::Array(words) => words.iter().filter_map(Value::as_str).collect(),
         word => Vec::from_iter(word.as_str()),
     };
-    let words = [words("command"), words("args")].concat();
-    let program = words.first().map(|program| program.rsplit(['/', '\\']).next().unwrap_or_default());
+    [words("command"), words("args"), words("argv")].concat()
+}
+
+/// The name of a program without its directory.
+fn program<'a>(words: &[&'a str]) -> Option<&'a str> {
+    let name = words.first()?.rsplit(['/', '\\']).next()?;
+    Some([".exe", ".cmd"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name))
+}
+
+/// The agent that a command starts with this program: `acp-registry run ID`.
+fn run_by_this<'a>(words: &[&'a str]) -> Option<&'a str> {
     // What follows is for the agent. A flag may have a value, so that the id is the first word or the last one: other words may
     // be those of another agent.
     let own = words.get(2..).unwrap_or_default().split(|word| *word == "--").next().unwrap_or_default();
-    let named = own.first().filter(|word| !word.starts_with('-')).or(own.last());
-    program.is_some_and(|program| program.strip_suffix(".exe").unwrap_or(program) == PROGRAM)
-        && words.get(1) == Some(&"run")
-        && named.is_some_and(|word| word.split('@').next() == Some(id))
+    let named = own.first().filter(|word| !word.starts_with('-')).or(own.last())?;
+    (program(words) == Some(PROGRAM) && words[1] == "run").then(|| named.split('@').next().unwrap_or_default())
+}
+
+impl SettingsOwner<'_> {
+    /// Whether settings start the agent: with this program, as it is installed by it, or as a package.
+    fn starts(&self, server: &Value) -> bool {
+        let words = words(server);
+        if let Some(id) = run_by_this(&words) {
+            return id == self.id;
+        }
+        let is_installed = |word: &&str| {
+            let parts: Vec<&str> = word.split(['/', '\\']).collect();
+            parts.windows(2).any(|pair| pair == ["agents", self.id])
+        };
+        let is_package = |word: &str, name: &String| {
+            word.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(['@', '=']))
+        };
+        words.iter().any(is_installed)
+            || (program(&words).is_some_and(|program| ["npx", "uvx"].contains(&program))
+                && words.iter().any(|word| self.packages.iter().any(|name| is_package(word, name))))
+    }
 }
 
 /// Members that are the person's to choose once they are there.
@@ -371,10 +422,12 @@ fn plain(value: &ast::Value<'_>) -> Value {
 }
 
 /// What an edit of a group of agents found.
-struct GroupEdit {
+#[derive(Debug, Default)]
+struct Found {
     had_settings: bool,
-    /// Nothing is left of it, no comment either.
-    is_empty: bool,
+    other_name: Option<String>,
+    /// Nothing is left of the group, no comment either.
+    is_emptied: bool,
 }
 
 /// An agent in a file.
@@ -384,15 +437,15 @@ struct Entry<'a> {
     value: &'a ast::Value<'a>,
 }
 
-/// Agents are members of an object, by their names, or items of a list, with their ids as the member `id`.
+/// Agents are members of an object, by their names or ids, or items of a list, with their ids as the member `id`.
 fn edit_group(
     splices: &mut Splices<'_>,
     path: &Path,
-    id: &str,
+    owner: SettingsOwner<'_>,
     member: &ast::ObjectProp<'_>,
     agents: &Value,
     action: SettingsAction,
-) -> Result<GroupEdit, SettingsEditError> {
+) -> Result<Found, SettingsEditError> {
     let id_of = |item: &Value| item["id"].as_str().unwrap_or_default().to_owned();
     let what = || quote(member.name.as_str());
     let (group, entries): (Group, Vec<Entry<'_>>) = match (&member.value, agents) {
@@ -411,36 +464,58 @@ fn edit_group(
         (_, Value::Array(_)) => return Err(SettingsEditError::NoList { path: path.to_owned(), what: what() }),
         _ => return Err(SettingsEditError::NoObject { path: path.to_owned(), what: what() }),
     };
-    let agents: Vec<(String, Option<&str>, &Value)> = match agents {
-        Value::Object(agents) => {
-            agents.iter().map(|(name, agent)| (name.clone(), Some(name.as_str()), agent)).collect()
-        }
-        agents => agents.as_array().into_iter().flatten().map(|agent| (id_of(agent), None, agent)).collect(),
+    let is_list = agents.is_array();
+    let agents: Vec<(String, &Value)> = match agents {
+        Value::Object(agents) => agents.iter().map(|(name, agent)| (name.clone(), agent)).collect(),
+        agents => agents.as_array().into_iter().flatten().map(|agent| (id_of(agent), agent)).collect(),
     };
-    let (mut had_settings, mut added, mut gone) = (false, Vec::new(), Vec::new());
-    for (name, key, agent) in agents {
-        let at = only(path, &name, entries.iter().map(|entry| entry.name.as_str()))?;
-        match (at, action) {
-            (Some(at), SettingsAction::Write) => {
+    let (mut found, mut added, mut gone) = (Found::default(), Vec::new(), Vec::new());
+    for (name, agent) in agents {
+        let is_own = |at: &usize| {
+            let server = plain(entries[*at].value);
+            let has_id = || entries[*at].name == owner.id && run_by_this(&words(&server)).is_none();
+            is_list || owner.starts(&server) || has_id()
+        };
+        // Another agent may have the name, or what a person wrote.
+        let names = [name.clone(), format!("{name} ({})", owner.id)];
+        let mut places = Vec::new();
+        for name in &names {
+            places.push(only(path, name, entries.iter().map(|entry| entry.name.as_str()))?);
+        }
+        let own: Vec<usize> = places.iter().flatten().copied().filter(is_own).collect();
+        found.had_settings |= !own.is_empty();
+        match (action, own.first()) {
+            (SettingsAction::Write, Some(&at)) => {
                 merge(splices, path, entries[at].start, entries[at].value, agent)?;
-                had_settings = true;
             }
-            (None, SettingsAction::Write) => added.push((key, agent)),
-            (Some(at), SettingsAction::Remove) => gone.push(at),
-            (None, SettingsAction::Remove) => {
-                gone.extend((0..entries.len()).filter(|&at| runs(&plain(entries[at].value), id)));
+            (SettingsAction::Write, None) => {
+                let [name, other] = names;
+                if places[0].is_none() {
+                    added.push((name, agent));
+                } else if places[1].is_none() {
+                    found.other_name = Some(other.clone());
+                    added.push((other, agent));
+                } else {
+                    return Err(SettingsEditError::Taken { path: path.to_owned(), name: other });
+                }
+            }
+            (SettingsAction::Remove, Some(_)) => gone.extend(own),
+            (SettingsAction::Remove, None) => {
+                gone.extend((0..entries.len()).filter(|&at| owner.starts(&plain(entries[at].value))));
             }
         }
     }
+    found.had_settings |= !gone.is_empty();
+    let added: Vec<_> = added.iter().map(|(name, agent)| ((!is_list).then_some(name.as_str()), *agent)).collect();
     splices.append(&group, &added);
-    let is_empty = !gone.is_empty()
+    found.is_emptied = !gone.is_empty()
         && gone.len() == entries.len()
         && splices.is_bare(&group)
         && splices.is_free(member.name.end()..member.value.start());
-    if !is_empty {
+    if !found.is_emptied {
         splices.remove(&group, &gone);
     }
-    Ok(GroupEdit { had_settings: had_settings || !gone.is_empty(), is_empty })
+    Ok(found)
 }
 
 /// The number of the member with this name, which must not be there twice.
@@ -458,21 +533,25 @@ fn only<'a>(path: &Path, name: &str, names: impl Iterator<Item = &'a str>) -> Re
     Ok(first)
 }
 
-impl From<SettingsEditError> for Failure {
-    fn from(error: SettingsEditError) -> Self {
-        let help = match &error {
+impl SettingsEditError {
+    /// The failure of what was to be done.
+    #[must_use]
+    pub fn failure(self, action: SettingsAction) -> Failure {
+        let help = match &self {
             SettingsEditError::Write(error) => error
                 .remedy()
                 .unwrap_or("make the file and its directory writable, or name another with --file")
                 .to_owned(),
             SettingsEditError::Locked { .. } => "try again once it has ended, or wait longer with --wait".to_owned(),
+            SettingsEditError::Taken { .. } => "give that entry of the file another name".to_owned(),
             SettingsEditError::Changed(_) => "try again once no editor saves it".to_owned(),
             SettingsEditError::Dangling(_) => "remove the link, or let it lead to a file".to_owned(),
             SettingsEditError::ReadOnly(_) => "make the file writable, or name another with --file".to_owned(),
             SettingsEditError::Read { .. } => "make it a readable file, or name another with --file".to_owned(),
+            _ if action == SettingsAction::Remove => "correct the file, or remove the settings by hand".to_owned(),
             _ => "correct the file, or change it by hand as the same command says without --write".to_owned(),
         };
-        Self::unable(error).help(help)
+        Failure::unable(self).help(help)
     }
 }
 
@@ -484,16 +563,22 @@ mod tests {
 
     const SETTINGS: &str = r#"{ "agent_servers": { "a": { "command": "/bin/a \"x\"", "args": ["run"], "env": {} } } }"#;
 
+    const A: SettingsOwner<'_> = SettingsOwner { id: "a", packages: &[] };
+
     fn edit(text: &str, action: SettingsAction) -> Result<String, String> {
-        edited(Path::new("f"), "a", text, SETTINGS, action).map(|(after, _)| after).map_err(|error| error.to_string())
+        edited(Path::new("f"), A, text, SETTINGS, action).map(|(after, _)| after).map_err(|error| error.to_string())
     }
 
     /// A command in a remedy must run as it is printed.
     #[test]
     fn a_remedy_names_no_command_without_its_arguments() {
-        let error = edited(Path::new("f"), "a", "{", SETTINGS, SettingsAction::Write).unwrap_err();
-        let help = Failure::from(error).advice().unwrap();
-        assert_eq!(help, "correct the file, or change it by hand as the same command says without --write");
+        for (action, help) in [
+            (SettingsAction::Write, "correct the file, or change it by hand as the same command says without --write"),
+            (SettingsAction::Remove, "correct the file, or remove the settings by hand"),
+        ] {
+            let error = edited(Path::new("f"), A, "{", SETTINGS, action).unwrap_err();
+            assert_eq!(error.failure(action).advice().as_deref(), Some(help));
+        }
     }
 
     #[test]
@@ -536,7 +621,7 @@ mod tests {
     fn variables_in_a_list_and_a_name_that_a_person_gave_stay() {
         let settings = r#"{ "customAgents": [{ "id": "a", "displayName": "A", "args": [], "env": [{ "key": "B", "value": "2" }] }] }"#;
         let text = r#"{ "customAgents": [{ "id": "a", "displayName": "Mine", "args": ["q"], "env": [{ "key": "A", "value": "1" }, { "key": "B", "value": "1" }] }] }"#;
-        let (after, _) = edited(Path::new("f"), "a", text, settings, SettingsAction::Write).unwrap();
+        let (after, _) = edited(Path::new("f"), A, text, settings, SettingsAction::Write).unwrap();
         let expected = serde_json::json!([{
             "id": "a", "displayName": "Mine", "args": [],
             "env": [{ "key": "A", "value": "1" }, { "key": "B", "value": "2" }],
@@ -564,6 +649,52 @@ mod tests {
             assert_eq!(!after.contains("An agent"), is_removed, "{after}");
             assert!(after.contains("\"last\": 1"), "{after}");
         }
+    }
+
+    /// Some editors know agents by the names that are displayed.
+    #[test]
+    fn what_has_the_name_of_the_agent_and_starts_another_stays() {
+        let settings = r#"{ "s": { "An agent": { "command": "acp-registry", "args": ["run", "a"] } } }"#;
+        let owner = SettingsOwner { id: "a", packages: &["@s/p".to_owned(), "q".to_owned()] };
+        let edit = |text: &str, action| edited(Path::new("f"), owner, text, settings, action);
+        for (server, is_own) in [
+            (r#"{ "command": "acp-registry", "args": ["run", "--offline", "a@1"] }"#, true),
+            (r#"{ "command": "/r/agents/a/1.0.0-0123456789ab/files/x" }"#, true),
+            (r#"{ "command": "node", "args": ["C:\\r\\agents\\a\\1.0.0\\x.js"] }"#, true),
+            (r#"{ "command": "npx.cmd", "args": ["-y", "@s/p@1.0.0"] }"#, true),
+            (r#"{ "command": "uvx", "args": ["q==1"] }"#, true),
+            (r#"{ "command": "npx", "args": ["-y", "q-other@1.0.0"] }"#, false),
+            (r#"{ "command": "/r/agents/ab/1.0.0-0123456789ab/files/x" }"#, false),
+            (r#"{ "command": "acp-registry", "args": ["run", "b"] }"#, false),
+            (r#"{ "command": "/mine" }"#, false),
+            ("1", false),
+        ] {
+            let text = format!("{{ \"s\": {{ \"An agent\": {server} }} }}");
+            let (after, found) = edit(&text, SettingsAction::Write).unwrap();
+            let read: Value = serde_json::from_str(&after).unwrap();
+            let (old, wanted) = (&serde_json::from_str::<Value>(&text).unwrap()["s"]["An agent"], &read["s"]);
+            assert_eq!((found.had_settings, found.other_name.is_none()), (is_own, is_own), "{server}");
+            assert_eq!(
+                wanted.get("An agent (a)").is_none() && wanted["An agent"]["args"] == json!(["run", "a"]),
+                is_own
+            );
+            assert_eq!(&wanted["An agent"] != old, is_own, "{after}");
+            let (again, found) = edit(&after, SettingsAction::Write).unwrap();
+            assert_eq!((again == after, found.had_settings), (true, true), "twice is once: {again}");
+            let (removed, found) = edit(&after, SettingsAction::Remove).unwrap();
+            assert_eq!((removed == text, found.had_settings), (!is_own, true), "{removed}");
+            assert_eq!(edit(&text, SettingsAction::Remove).unwrap().0 == text, !is_own, "{server}");
+        }
+        let taken = r#"{ "s": { "An agent": 1, "An agent (a)": { "command": "/mine" } } }"#;
+        let error = edit(taken, SettingsAction::Write).err().unwrap().to_string();
+        assert_eq!(error, "f: `An agent (a)` does not start the agent");
+        // Another agent may have the id as its name.
+        let other = r#"{ "agent_servers": { "a": { "command": "acp-registry", "args": ["run", "b"] } } }"#;
+        let after: Value = serde_json::from_str(&self::edit(other, SettingsAction::Write).unwrap()).unwrap();
+        assert_eq!(
+            (&after["agent_servers"]["a"]["args"][1], &after["agent_servers"]["a (a)"]["args"][0]),
+            (&json!("b"), &json!("run"))
+        );
     }
 
     #[test]
@@ -668,7 +799,7 @@ mod tests {
     fn an_item_of_a_list_is_found_by_its_id() {
         let settings = |args: &str| format!(r#"{{ "customAgents": [{{ "id": "a", "args": {args} }}] }}"#);
         let edit = |text: &str, settings: &str, action| {
-            edited(Path::new("f"), "a", text, settings, action).map(|(after, _)| after)
+            edited(Path::new("f"), A, text, settings, action).map(|(after, _)| after)
         };
         let mine = "{\n  \"customAgents\": [\n    { \"id\": \"b\" } // Mine\n  ],\n  \"last\": 1\n}\n";
         let first = edit(mine, &settings("[]"), SettingsAction::Write).unwrap();
@@ -741,15 +872,15 @@ mod tests {
         let mut permissions = file.metadata().unwrap().permissions();
         permissions.set_readonly(true);
         std::fs::set_permissions(&file, permissions).unwrap();
-        let edit = SettingsEdit::plan(&file, "a", SETTINGS, SettingsAction::Write).unwrap();
+        let edit = SettingsEdit::plan(&file, A, SETTINGS, SettingsAction::Write).unwrap();
         assert!(edit.is_change() && !edit.had_settings);
-        let change = SettingsEdit::make(&file, "a", SETTINGS, SettingsAction::Write);
+        let change = SettingsEdit::make(&file, A, SETTINGS, SettingsAction::Write);
         assert!(matches!(change, Err(SettingsEditError::ReadOnly(_))));
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "{}");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no copy is left");
         let link = folder.path().join("link.json");
         std::os::unix::fs::symlink(folder.path().join("absent"), &link).unwrap();
-        let plan = SettingsEdit::plan(&link, "a", SETTINGS, SettingsAction::Write);
+        let plan = SettingsEdit::plan(&link, A, SETTINGS, SettingsAction::Write);
         assert!(matches!(plan, Err(SettingsEditError::Dangling(_))));
     }
 
@@ -759,7 +890,7 @@ mod tests {
         let file = folder.path().join("s.json");
         let text = || std::fs::read_to_string(&file).unwrap();
         let change =
-            |meanwhile: &mut dyn FnMut()| SettingsEdit::attempt(&file, "a", SETTINGS, SettingsAction::Write, meanwhile);
+            |meanwhile: &mut dyn FnMut()| SettingsEdit::attempt(&file, A, SETTINGS, SettingsAction::Write, meanwhile);
         std::fs::write(&file, "{}").unwrap();
         let mut saves = 0;
         let error = change(&mut || {
@@ -802,7 +933,7 @@ mod tests {
         };
         let before = facts(&file);
         assert_eq!(before.0 == 65534, is_other);
-        let copy = SettingsEdit::make(&file, "a", SETTINGS, SettingsAction::Write).unwrap().1.unwrap();
+        let copy = SettingsEdit::make(&file, A, SETTINGS, SettingsAction::Write).unwrap().1.unwrap();
         assert_eq!((facts(&file), facts(&copy)), (before, before));
     }
 

@@ -16,7 +16,7 @@ use acp_registry_plan::text::shown;
 use serde_json::{Map, Value, json};
 
 pub use client::{CLIENTS, EditorClient, TooLong, Unwritable, find, zed_registry};
-pub use edit::{SettingsAction, SettingsEdit, SettingsEditError};
+pub use edit::{SettingsAction, SettingsEdit, SettingsEditError, SettingsOwner};
 pub use languages::{elisp, lua, powershell, shell};
 
 /// The longest display name that settings have, in Unicode scalar values.

@@ -271,18 +271,37 @@ impl Store {
         Ok(())
     }
 
-    /// Records that settings of a client name the program of a version, which garbage collection keeps from now on.
+    /// Records that settings of a client name the program of a version, which garbage collection keeps from now on. Returns
+    /// whether that is new.
     ///
     /// # Errors
     /// [`Error::NotInstalled`] if the version is gone. With other errors, garbage collection may remove it when it is not
     /// current.
-    pub async fn keep_for(&self, version: &Version, client: &str, wait: &Waiting<'_>) -> Result<(), Error> {
+    pub async fn keep_for(&self, version: &Version, client: &str, wait: &Waiting<'_>) -> Result<bool, Error> {
+        self.set_named(version, client, true, wait).await
+    }
+
+    /// Records that settings of a client no longer name the program of a version. Returns whether that is new.
+    ///
+    /// # Errors
+    /// [`Error`]; garbage collection keeps the version then.
+    pub async fn release_from(&self, version: &Version, client: &str, wait: &Waiting<'_>) -> Result<bool, Error> {
+        self.set_named(version, client, false, wait).await
+    }
+
+    async fn set_named(
+        &self,
+        version: &Version,
+        client: &str,
+        is_named: bool,
+        wait: &Waiting<'_>,
+    ) -> Result<bool, Error> {
         // It may have been removed since it was read.
-        if Version::read(&version.directory)?.is_some_and(|there| there.receipt.named_by.contains(client)) {
-            return Ok(());
+        if Version::read(&version.directory)?.is_some_and(|there| there.receipt.named_by.contains(client) == is_named) {
+            return Ok(false);
         }
         let id = &version.receipt.id;
-        let lock = self.lock(id, &format!("noting that settings name {id}"), wait).await?;
+        let lock = self.lock(id, &format!("noting which settings name {id}"), wait).await?;
         let Some(mut version) = Version::read(&version.directory)? else {
             if !self.directory(id).exists() {
                 lock.remove();
@@ -290,8 +309,10 @@ impl Store {
             }
             return Err(self.not_installed(id));
         };
-        version.receipt.named_by.insert(client.to_owned());
-        version.write_receipt()
+        let clients = &mut version.receipt.named_by;
+        let is_new = if is_named { clients.insert(client.to_owned()) } else { clients.remove(client) };
+        version.write_receipt()?;
+        Ok(is_new)
     }
 
     /// Removes the directories above agents once there are none.
