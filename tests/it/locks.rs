@@ -57,6 +57,47 @@ fn a_lock_file_knows_every_platform_and_stays_the_same() {
     people.serve("/1.0.0/foreign.tar.gz", "something else");
     assert_eq!(people.run(&["install", "--lock", "x.lock", "a"]).code, 0);
     assert_eq!(people.env.read("x.lock"), text);
+    // So does a comment, and the line ends of Windows, also with another entry.
+    let mine = format!("# Mine\n{text}").replace('\n', "\r\n");
+    people.env.write("x.lock", &mine);
+    assert_eq!(people.run(&["install", "--lock", "x.lock", "a"]).code, 0);
+    assert_eq!(people.env.read("x.lock"), mine);
+    people.env.write("x.lock", mine.replace("[agents.b", "[agents.c"));
+    assert_eq!(people.run(&["install", "--lock", "x.lock", "b"]).code, 0);
+    let after = people.env.read("x.lock");
+    assert!(after.contains("[agents.b") && !after.replace("\r\n", "").contains('\n'), "{after}");
+}
+
+/// Replacing a file needs no permission to write it.
+#[cfg(unix)]
+#[test]
+fn a_read_only_lock_file_and_a_link_to_nothing_stay_and_another_link_is_followed() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    let people = people();
+    let path = |name: &str| people.env.path(name);
+    let write = |name: &str| people.run(&["install", "a", "--lock", name]);
+    people.env.write("x.lock", "schema = 1\n");
+    fs::set_permissions(path("x.lock"), fs::Permissions::from_mode(0o444)).unwrap();
+    symlink("x.lock", path("link.lock")).unwrap();
+    symlink("absent", path("dangling.lock")).unwrap();
+    for (name, message) in [
+        ("x.lock", "x.lock is read-only\nhelp: make it writable, or name another file with --lock\n"),
+        ("link.lock", "link.lock is read-only\nhelp: make it writable, or name another file with --lock\n"),
+        (
+            "dangling.lock",
+            "dangling.lock: it is a symbolic link to a file that is not there\nhelp: remove it, or name another file with --lock\n",
+        ),
+    ] {
+        let run = write(name);
+        assert!(run.code == 3 && run.stderr.ends_with(message), "{} {}", run.code, run.stderr);
+    }
+    assert_eq!(people.env.read("x.lock"), "schema = 1\n");
+    assert!(!path("absent").exists() && people.is_gone());
+    fs::set_permissions(path("x.lock"), fs::Permissions::from_mode(0o644)).unwrap();
+    let run = write("link.lock");
+    assert!(run.code == 0 && path("link.lock").is_symlink(), "{}", run.stderr);
+    assert!(people.env.read("x.lock").contains("[agents.a]"));
 }
 
 #[test]

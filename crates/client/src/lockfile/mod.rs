@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use acp_registry_host::fs::{PathError, ReadError, read_bounded, write_atomic};
+use acp_registry_host::fs::{PathError, ReadError, check_writable, read_bounded, write_atomic};
 use acp_registry_host::lock::{self, Lock};
 use acp_registry_plan::closure;
 use acp_registry_plan::digest::{InvalidDigest, Sha256};
@@ -36,7 +36,8 @@ const LOCK_FILE_LIMIT: u64 = 32 << 20;
 /// How many keys and values it has at most: those of some 10,000 agents.
 const SIGNS: usize = 200_000;
 
-const HEAD: &str = "# Written by `acp-registry install --lock`, and obeyed by `acp-registry install --locked`.\n\n";
+const HEAD: &str = "# Written by `acp-registry install --lock`, and obeyed by `acp-registry install --locked`.\n\
+                    # Comments are not kept when it is written again.\n\n";
 
 /// Why a lock file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -187,7 +188,8 @@ impl LockFile {
     }
 
     fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+        // A checkout on Windows may have its line ends also in the lists, which are the same lists.
+        let text = &std::str::from_utf8(bytes).map_err(|error| error.to_string())?.replace("\r\n", "\n");
         if signs(text) > SIGNS {
             return Err(format!("it has more than {SIGNS} keys and values"));
         }
@@ -225,22 +227,43 @@ impl LockFile {
         Ok(if path.exists() { Self::read(path)? } else { Self::default() })
     }
 
+    /// The file itself, where links lead to it, if it can be written.
+    ///
+    /// # Errors
+    /// [`Failure`] when it is read-only or a link to nothing, or its directory cannot be written.
+    pub fn target(path: &Path) -> Result<PathBuf, Failure> {
+        let unwritable = |error: PathError| error.unwritable("--lock");
+        if path.is_symlink() && !path.exists() {
+            return Err(unwritable(PathError::in_the_way(path, "a symbolic link to a file that is not there")));
+        }
+        let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        // Replacing a file needs no permission to write it, but who took that permission away wants it to stay.
+        if real.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().readonly()) {
+            let failure = Failure::unable(format!("the lock file {} is read-only", path.display()));
+            return Err(failure.help("make it writable, or name another file with --lock"));
+        }
+        check_writable(&real).map_err(unwritable)?;
+        Ok(real)
+    }
+
     /// Adds entries to the file at a path, in the place of those of the same agents. Another process that writes it is waited
-    /// for.
+    /// for. A file that has these entries stays as it is, with its comments.
     ///
     /// # Errors
     /// [`Failure`] when it cannot be read or written, or another process does not end.
     pub async fn add(path: &Path, entries: BTreeMap<AgentId, Locked>, patience: Duration) -> Result<(), Failure> {
         let unwritable = |error: PathError| error.unwritable("--lock");
-        let lock = Lock::wait(&lock::beside(path), "writing the lock file", patience, &|_| ()).await;
+        let real = Self::target(path)?;
+        let lock = Lock::wait(&lock::beside(&real), "writing the lock file", patience, &|_| ()).await;
         let busy = |holder: String| {
             let message = format!("the lock file {} is in use: {}", path.display(), printable(&holder));
             Failure::unable(message).help("wait until it has ended, or name another file with --lock")
         };
         let lock = lock.map_err(unwritable)?.map_err(busy)?;
-        let written = Self::read_or_new(path).map_err(Failure::from).and_then(|mut file| {
+        let written = Self::read_or_new(path).map_err(Failure::from).and_then(|old| {
+            let mut file = old.clone();
             file.agents.extend(entries);
-            file.write(path).map_err(unwritable)
+            if file != old || !real.exists() { file.write(&real).map_err(unwritable) } else { Ok(()) }
         });
         lock.remove();
         written
@@ -253,7 +276,11 @@ impl LockFile {
     /// kept.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), PathError> {
         let path = path.as_ref();
-        let text = self.text();
+        let mut text = self.text();
+        // As a checkout on Windows has them.
+        if std::fs::read(path).is_ok_and(|old| old.windows(2).any(|pair| pair == b"\r\n")) {
+            text = text.replace('\n', "\r\n");
+        }
         if text.len() as u64 > LOCK_FILE_LIMIT {
             let error = io::Error::other(format!(
                 "it would be larger than {LOCK_FILE_LIMIT} bytes; lock fewer agents in one file"
@@ -521,6 +548,7 @@ mod tests {
         let text = file.text();
         assert_eq!(LockFile::parse(text.as_bytes()).unwrap(), file);
         assert_eq!(LockFile::parse(text.as_bytes()).unwrap().text(), text);
+        assert_eq!(LockFile::parse(text.replace('\n', "\r\n").as_bytes()).unwrap(), file);
         assert!(text.find("[agents.a]") < text.find("[agents.b]"), "{text}");
         let offer = file.agents["a"].offer();
         assert_eq!(offer.expected[0].1.sha256, Some("ab".repeat(32)));

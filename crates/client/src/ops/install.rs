@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use acp_registry_host::fs::{check_writable, temporary};
+use acp_registry_host::fs::temporary;
 use acp_registry_plan::documents::{IndexOrigin, Launch};
 use acp_registry_plan::failure::{AgentFailure, Code, Failure};
 use acp_registry_plan::manifest::AgentId;
@@ -118,7 +118,7 @@ pub async fn install(session: &Session, request: &Install, events: &Events<'_>) 
         (install_all(session, tasks, events).await, None)
     } else {
         if let Some(path) = request.lock.as_deref().filter(|_| !request.dry_run) {
-            check_writable(path).map_err(|error| error.unwritable("--lock"))?;
+            LockFile::target(path)?;
             LockFile::read_or_new(path)?;
         }
         for named in request.agents.iter().filter(|_| !request.dry_run) {
