@@ -25,6 +25,8 @@ struct Scenario {
     preview: Option<Value>,
     repository: Option<String>,
     config: String,
+    /// Versions that the registry has recalled.
+    recalled: Option<String>,
     npm: BTreeMap<String, Package>,
     /// Files by project; the value is the reason why a file was yanked.
     pypi: BTreeMap<String, BTreeMap<String, Value>>,
@@ -44,6 +46,7 @@ impl Default for Scenario {
             preview: None,
             repository: None,
             config: String::new(),
+            recalled: None,
             npm: BTreeMap::new(),
             pypi: BTreeMap::new(),
             github: BTreeMap::new(),
@@ -71,6 +74,8 @@ struct Release {
     prerelease: bool,
     /// Digests by file name; empty for none.
     assets: BTreeMap<String, String>,
+    /// When its files were uploaded, if not with the release.
+    uploaded: Option<String>,
     /// The number of releases to generate, whose tags end in 1, 2, …
     times: Option<usize>,
 }
@@ -109,7 +114,7 @@ fn releases(of: &[Release]) -> Vec<Value> {
     let one = |release: &Release, tag: String| {
         let asset = |(name, digest): (&String, &String)| {
             let digest = (!digest.is_empty()).then(|| format!("sha256:{digest}"));
-            json!({ "name": name, "digest": digest, "state": "uploaded" })
+            json!({ "name": name, "digest": digest, "state": "uploaded", "updated_at": release.uploaded })
         };
         json!({ "tag_name": tag, "draft": release.draft, "prerelease": release.prerelease,
                 "published_at": "2026-01-01T00:00:00Z", "assets": release.assets.iter().map(asset).collect::<Vec<_>>() })
@@ -213,6 +218,10 @@ fn play(path: &Path) {
     env.write("r/a/agent.json", &before);
     env.write("r/a/icon.svg", ICON);
     env.write("r/registry.toml", &scenario.config);
+    if let Some(versions) = &scenario.recalled {
+        let recall = json!({ "id": "a", "versions": versions, "level": "revoked", "reason": "It reads keys", "since": "2026-01-31" });
+        env.write("r/revoked.json", json!({ "schema": 1, "revoked": [recall] }).to_string());
+    }
     let arguments: Vec<&str> = scenario.arguments.iter().map(String::as_str).chain(["--json"]).collect();
     let run = command(&env, &server, &arguments);
     let report: Value =

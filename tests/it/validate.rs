@@ -204,7 +204,7 @@ fn only_changed_agents_are_checked() {
     #[cfg(unix)]
     {
         for (target, link) in [(".store/folder", "r/folder"), ("../.store/file.json", "r/file/agent.json")] {
-            std::fs::create_dir_all(env.path(link).parent().unwrap()).unwrap();
+            fs::create_dir_all(env.path(link).parent().unwrap()).unwrap();
             std::os::unix::fs::symlink(target, env.path(link)).unwrap();
         }
         env.write("r/.store/folder/agent.json", "{}");

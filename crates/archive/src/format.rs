@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use acp_registry_plan::manifest::archive as address;
 
 /// Number of bytes that [`BinaryFormat::detect`] needs.
-pub(super) const HEAD_LENGTH: u64 = 4096;
+pub const HEAD_LENGTH: usize = 4096;
 
 /// The format of an agent's binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -234,9 +234,9 @@ impl Lookalike {
 }
 
 /// Reads the first bytes of a stream, which may be shorter than `length`.
-pub(super) fn read_head(source: &mut impl Read, length: u64) -> io::Result<Vec<u8>> {
+pub(super) fn read_head(source: &mut impl Read, length: usize) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
-    source.take(length).read_to_end(&mut head)?;
+    source.take(length as u64).read_to_end(&mut head)?;
     Ok(head)
 }
 

@@ -649,13 +649,16 @@ pub struct Answer {
     pub elapsed: Duration,
     /// The host's `Last-Modified`.
     pub last_modified: Option<SystemTime>,
+    /// Whether the host calls it an HTML page.
+    pub is_page: bool,
 }
 
 impl Answer {
     fn of(reply: Reply) -> Self {
-        let text = reply.response.headers().get(header::LAST_MODIFIED).and_then(|value| value.to_str().ok());
-        let last_modified = text.and_then(|text| httpdate::parse_http_date(text).ok());
-        Self { hops: reply.hops, elapsed: reply.elapsed, last_modified }
+        let text = |name| reply.response.headers().get(name).and_then(|value| value.to_str().ok());
+        let last_modified = text(header::LAST_MODIFIED).and_then(|text| httpdate::parse_http_date(text).ok());
+        let is_page = text(header::CONTENT_TYPE).is_some_and(|text| text.starts_with("text/html"));
+        Self { hops: reply.hops, elapsed: reply.elapsed, last_modified, is_page }
     }
 }
 

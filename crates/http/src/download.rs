@@ -208,7 +208,12 @@ impl<W> Hashing<W> {
 
     /// The digest of everything that was taken.
     pub fn digest(self) -> Sha256 {
-        self.hasher.finish()
+        self.finish().1
+    }
+
+    /// The writer, and the digest of everything that it got.
+    pub fn finish(self) -> (W, Sha256) {
+        (self.to, self.hasher.finish())
     }
 }
 

@@ -101,6 +101,8 @@ pub struct Asset {
     pub sha256: Option<Sha256>,
     /// Whether the upload is complete.
     pub is_complete: bool,
+    /// When it was uploaded or changed.
+    pub updated: Option<OffsetDateTime>,
 }
 
 impl Github {
@@ -290,13 +292,15 @@ impl Release {
 
 impl Asset {
     fn read(asset: &RawValue) -> Option<Self> {
-        let [name, digest, state] = json::read_members(Some(asset), ["name", "digest", "state"]);
+        let members = ["name", "digest", "state", "updated_at"];
+        let [name, digest, state, updated] = json::read_members(Some(asset), members);
         let digest = json::text(digest).unwrap_or_default();
         let digest = digest.strip_prefix("sha256:").unwrap_or_default();
         Some(Self {
             name: self::name(name)?,
             sha256: digest.parse().ok(),
             is_complete: json::text(state).is_none_or(|state| state == "uploaded"),
+            updated: super::time(updated),
         })
     }
 }

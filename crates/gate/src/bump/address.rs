@@ -291,7 +291,12 @@ mod tests {
     }
 
     fn release(names: &[&str]) -> Release {
-        let asset = |name: &&str| Asset { name: (*name).to_owned(), sha256: None, is_complete: *name != "partial.zip" };
+        let asset = |name: &&str| Asset {
+            name: (*name).to_owned(),
+            sha256: None,
+            is_complete: *name != "partial.zip",
+            updated: None,
+        };
         Release { assets: names.iter().map(asset).collect(), ..Release::default() }
     }
 

@@ -1,8 +1,8 @@
 //! Finds the archives of a new version for each platform of the manifest.
 
-use std::io;
-use std::sync::Arc;
+use std::io::{self, Write};
 
+use acp_registry_archive::{BinaryFormat, HEAD_LENGTH, Lookalike};
 use acp_registry_http::{Hashing, address, shown};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::manifest::{BinaryTarget, Version};
@@ -10,7 +10,7 @@ use acp_registry_sources::github::{self, Release};
 use url::Url;
 
 use super::address::{Successor, candidates, successor};
-use super::gather::{ArchiveSource, names_version};
+use super::gather::{ArchiveSource, Gathered};
 use super::{Bumper, Error, ErrorKind};
 
 /// Maximum number of URLs to try for an archive that is not listed in a release or feed.
@@ -33,9 +33,9 @@ impl Bumper<'_> {
         target: &BinaryTarget,
         current: &Version,
         version: &Version,
-        source: &ArchiveSource,
+        gathered: &Gathered,
     ) -> Result<NewArchive, Error> {
-        let mut new = match source {
+        let mut new = match &gathered.archives {
             ArchiveSource::Feed(archives) => {
                 let entry = archives.entry(version, &target.platform).ok_or_else(|| missing(target, version))?;
                 address::parse(&entry.archive).map_err(|error| {
@@ -55,9 +55,10 @@ impl Bumper<'_> {
             ArchiveSource::Github { repository, releases }
                 if self.repository_of_archive(&target.archive).as_ref() == Some(repository) =>
             {
-                let is_of_version = |found: &&Arc<Release>| !found.is_draft && names_version(&found.tag, version);
-                let found = releases.iter().find(is_of_version).ok_or_else(|| missing(target, version))?;
-                self.in_release(target, current, version, found)?
+                // Several releases may have this version, such as a prerelease.
+                let tag = gathered.tag(version);
+                let found = releases.iter().find(|found| Some(found.tag.as_str()) == tag);
+                self.in_release(target, current, version, found.ok_or_else(|| missing(target, version))?)?
             }
             ArchiveSource::Github { .. } | ArchiveSource::Unlisted => self.guess(target, current, version).await?,
         };
@@ -65,6 +66,7 @@ impl Bumper<'_> {
         if target.sha256.is_some() && new.sha256.is_none() {
             match self.digest(&new.url).await {
                 Ok(digest) => new.sha256 = Some(digest),
+                Err(error) if error.kind == ErrorKind::AssetMissing => return Err(error),
                 Err(error) => new.reasons.push(format!(
                     "the digest for {} was removed, because no new one was found: {error}",
                     target.platform
@@ -113,7 +115,12 @@ impl Bumper<'_> {
         for guess in guesses {
             let Ok(url) = address::parse(&guess) else { continue };
             match self.client.probe(&url).await {
-                Ok(_) => return Ok(NewArchive { url: guess, sha256: None, reasons }),
+                Ok(answer) => {
+                    if answer.is_page {
+                        reasons.push(format!("the host calls the archive for {} a page", target.platform));
+                    }
+                    return Ok(NewArchive { url: guess, sha256: None, reasons });
+                }
                 Err(error) if error.problem.may_pass() || !error.problem.is_answer() => unanswered = Some(error),
                 Err(_) => {}
             }
@@ -123,10 +130,33 @@ impl Bumper<'_> {
 
     /// Downloads an archive and computes its SHA-256.
     async fn digest(&self, url: &str) -> Result<Sha256, Error> {
-        let url = address::parse(url).map_err(|error| ErrorKind::AssetMissing.because(format!("{url:?} {error}")))?;
-        let mut hashing = Hashing::to(io::sink());
-        self.client.download(&url, ARCHIVE_LIMIT, &mut hashing).await?;
-        Ok(hashing.digest())
+        let missing = |why: String| ErrorKind::AssetMissing.because(why);
+        let address = address::parse(url).map_err(|error| missing(format!("{url:?} {error}")))?;
+        let mut hashing = Hashing::to(Head::default());
+        self.client.download(&address, ARCHIVE_LIMIT, &mut hashing).await?;
+        let (Head(head), digest) = hashing.finish();
+        match BinaryFormat::detect(&head) {
+            Err(it @ (Lookalike::Empty | Lookalike::Html | Lookalike::Xml | Lookalike::Json | Lookalike::GitLfs)) => {
+                Err(missing(format!("{} is no archive, but {it}", shown(&address))))
+            }
+            _ => Ok(digest),
+        }
+    }
+}
+
+/// The first bytes of a download.
+#[derive(Default)]
+struct Head(Vec<u8>);
+
+impl Write for Head {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = HEAD_LENGTH.saturating_sub(self.0.len());
+        self.0.extend(&bytes[..bytes.len().min(room)]);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

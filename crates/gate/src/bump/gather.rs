@@ -37,6 +37,14 @@ pub(super) enum ArchiveSource {
     Unlisted,
 }
 
+impl Gathered {
+    /// The tag of the release on GitHub that offers a version.
+    pub(super) fn tag(&self, version: &Version) -> Option<&str> {
+        let offers = self.offers.iter().find(|offers| offers.source == SourceKind::Github)?;
+        offers.of(version).map(|offer| offer.text.as_str())
+    }
+}
+
 impl Bumper<'_> {
     /// Asks the sources of all distributions that a channel has.
     pub(super) async fn gather(
@@ -170,23 +178,25 @@ impl Bumper<'_> {
         channel: Channel,
     ) -> Option<SourceVersion> {
         let (_, version) = version_of_tag(&found.tag)?;
-        let missing = || {
-            let hosted = targets.iter().filter(|target| self.is_hosted(target, repository));
-            let is_missing = |target: &&BinaryTarget| {
+        let mut offer = SourceVersion { text: found.tag.clone(), published: found.published, flaw: None, version };
+        if !is_released(found, channel) {
+            offer.flaw = Some(Flaw::Prerelease);
+        } else if offer.version > *current {
+            let mut missing = Vec::new();
+            for target in targets.iter().filter(|target| self.is_hosted(target, repository)) {
                 let name = self.find_asset(&target.archive).map(|(_, name)| name).unwrap_or_default();
-                successor(found, &name, &target.platform, current.as_str(), version.as_str()) == Successor::Missing
-            };
-            let missing: Vec<String> = hosted.filter(is_missing).map(|target| target.platform.clone()).collect();
-            (!missing.is_empty()).then_some(Flaw::Missing(missing))
-        };
-        let flaw = if !is_released(found, channel) {
-            Some(Flaw::Prerelease)
-        } else if version > *current {
-            missing()
-        } else {
-            None
-        };
-        Some(SourceVersion { text: found.tag.clone(), published: found.published, flaw, version })
+                match successor(found, &name, &target.platform, current.as_str(), offer.version.as_str()) {
+                    // A file may be replaced long after its release.
+                    Successor::Same(asset) | Successor::Renamed(asset) => {
+                        offer.published =
+                            offer.published.map(|time| asset.updated.map_or(time, |updated| time.max(updated)));
+                    }
+                    Successor::Missing => missing.push(target.platform.clone()),
+                }
+            }
+            offer.flaw = (!missing.is_empty()).then_some(Flaw::Missing(missing));
+        }
+        Some(offer)
     }
 
     fn is_hosted(&self, target: &BinaryTarget, repository: &RepositoryName) -> bool {
@@ -257,7 +267,7 @@ fn is_released(found: &github::Release, channel: Channel) -> bool {
     !found.is_draft && (!found.is_prerelease || channel == Channel::Preview)
 }
 
-pub(super) fn names_version(tag: &str, version: &Version) -> bool {
+fn names_version(tag: &str, version: &Version) -> bool {
     version_of_tag(tag).is_some_and(|(_, found)| found == *version)
 }
 

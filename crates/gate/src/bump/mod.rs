@@ -26,6 +26,7 @@ use std::time::Duration;
 use acp_registry_client::registry::{AgentFolder, Loaded, Registry};
 use acp_registry_http::{AllowedHosts, Client, FetchError, Problem};
 use acp_registry_plan::manifest::Channel;
+use acp_registry_plan::revocations::Revocations;
 use acp_registry_sources::{SourceError, Sources};
 use futures_util::stream::{self, StreamExt as _};
 use serde::Deserialize;
@@ -93,9 +94,9 @@ impl Bumper<'_> {
         channels: &[Channel],
         done: &(dyn Fn(&str) + Sync),
     ) -> Vec<Bumped> {
-        let lists = &self.lists(entries, channels);
+        let (lists, revocations) = (&self.lists(entries, channels), &registry.revocations());
         let agents = stream::iter(entries.iter().enumerate()).map(|(at, entry)| async move {
-            let bumped = self.agent(registry, entry, channels, lists).await;
+            let bumped = self.agent(registry, entry, channels, revocations, lists).await;
             done(&entry.id);
             (at, bumped)
         });
@@ -109,6 +110,7 @@ impl Bumper<'_> {
         registry: &Registry,
         entry: &AgentFolder,
         channels: &[Channel],
+        revocations: &Revocations,
         lists: &Lists,
     ) -> Vec<Bumped> {
         let bumped = |channel, result| Bumped { id: entry.id.clone(), channel, result, notes: Vec::new() };
@@ -123,7 +125,7 @@ impl Bumper<'_> {
         let mut all = Vec::new();
         for release in manifest.agent().releases().filter(|release| channels.contains(&release.channel)) {
             let mut notes = Vec::new();
-            let mut result = self.plan(manifest, release, lists, &mut notes).await;
+            let mut result = self.plan((&entry.id, manifest), release, revocations, lists, &mut notes).await;
             if let Ok(ChannelOutcome::Update(update)) = &mut result
                 && let Err(error) = self.prove(registry, entry, update).await
             {

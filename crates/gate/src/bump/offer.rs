@@ -62,6 +62,8 @@ pub enum Flaw {
     Deprecated,
     /// It was yanked.
     Yanked,
+    /// The registry has recalled it.
+    Recalled,
     /// It has no file for these platforms.
     Missing(Vec<String>),
 }
@@ -72,6 +74,7 @@ impl fmt::Display for Flaw {
             Self::Prerelease => f.write_str("is marked as a prerelease"),
             Self::Deprecated => f.write_str("is deprecated"),
             Self::Yanked => f.write_str("was yanked"),
+            Self::Recalled => f.write_str("is recalled by the registry"),
             Self::Missing(platforms) => write!(f, "has no file for {}", platforms.join(", ")),
         }
     }
@@ -100,6 +103,15 @@ impl Offers {
         offers.sort_by(|a, b| a.version.cmp(&b.version).then_with(|| a.flaw.is_some().cmp(&b.flaw.is_some())));
         offers.dedup_by(|next, kept| next.version == kept.version);
         Self { source, recommended, by_version: offers }
+    }
+
+    /// Marks the versions after this one that are recalled.
+    pub(super) fn recall(&mut self, current: &Version, is_recalled: impl Fn(&str) -> bool) {
+        for offer in self.by_version.iter_mut().filter(|offer| offer.version > *current) {
+            if is_recalled(&offer.version.in_full()) {
+                offer.flaw = Some(Flaw::Recalled);
+            }
+        }
     }
 
     /// The offers, from low to high versions.

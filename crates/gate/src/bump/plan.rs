@@ -1,17 +1,16 @@
 //! Turns the offers of sources into a change of the manifest.
 
-use std::sync::Arc;
-
 use acp_registry_client::install::Kind;
 use acp_registry_examine::examination::{CheckRecord, CheckVerdict, Level, Record, VerdictCounts};
 use acp_registry_plan::manifest::{Channel, Manifest, PackageKind, Pin, Release, Version, extension};
+use acp_registry_plan::revocations::{RevocationLevel, Revocations};
 use acp_registry_plan::source::Edit;
 use acp_registry_plan::text::{printable, quote};
-use acp_registry_sources::{RepositoryName, Sources, github};
+use acp_registry_sources::{RepositoryName, Sources};
 use serde::Serialize;
 
 use super::address::names;
-use super::gather::{ArchiveSource, Gathered, Lists, names_version};
+use super::gather::{ArchiveSource, Gathered, Lists};
 use super::newest::{Choice, HeldReason, Policy, choose};
 use super::offer::Offers;
 use super::{Bumper, Error, ErrorKind, SourceKind};
@@ -82,14 +81,21 @@ impl Bumper<'_> {
     /// sources are added to `notes`. Returns [`Error`] if a source does not answer, or offers nothing usable.
     pub(super) async fn plan(
         &self,
-        manifest: &Manifest,
+        (id, manifest): (&str, &Manifest),
         release: Release<'_>,
+        revocations: &Revocations,
         lists: &Lists,
         notes: &mut Vec<String>,
     ) -> Result<ChannelOutcome, Error> {
         let current = Version::parse_loose(release.version)
             .ok_or_else(|| ErrorKind::Manifest.because(format!("{:?} is not a version", release.version)))?;
-        let gathered = self.gather(manifest, release, &current, lists).await?;
+        let mut gathered = self.gather(manifest, release, &current, lists).await?;
+        if !revocations.get(id).is_empty() {
+            let revocation = |version: &str| revocations.find(id, version);
+            let is_recalled =
+                |version: &str| revocation(version).is_some_and(|one| one.level == RevocationLevel::Revoked);
+            gathered.offers.iter_mut().for_each(|offers| offers.recall(&current, is_recalled));
+        }
         if let ArchiveSource::Feed(archives) = &gathered.archives
             && archives.skipped > 0
         {
@@ -164,7 +170,7 @@ impl Bumper<'_> {
             }
         }
         let targets = &release.distribution.binary;
-        let archives = targets.iter().map(|target| self.archive(target, current, version, &gathered.archives));
+        let archives = targets.iter().map(|target| self.archive(target, current, version, gathered));
         for (target, archive) in targets.iter().zip(futures_util::future::join_all(archives).await) {
             let archive = archive?;
             update.reasons.extend(archive.reasons);
@@ -179,8 +185,8 @@ impl Bumper<'_> {
                 update.set(manifest, &release.target_pointer(target, "sha256"), sha256.as_deref())?;
             }
         }
-        if let ArchiveSource::Github { repository, releases } = &gathered.archives {
-            update.links = links(self.sources, repository, releases, current, version);
+        if let ArchiveSource::Github { repository, .. } = &gathered.archives {
+            update.links = links(self.sources, repository, gathered.tag(current), gathered.tag(version));
         }
         update.reasons.sort();
         update.reasons.dedup();
@@ -235,17 +241,10 @@ fn who_has_what(sources: &[Offers], channel: Channel) -> String {
     sources.iter().map(of_source).collect::<Vec<_>>().join("; ")
 }
 
-fn links(
-    sources: &Sources,
-    (owner, name): &RepositoryName,
-    releases: &[Arc<github::Release>],
-    current: &Version,
-    version: &Version,
-) -> Vec<String> {
-    let tag_of = |wanted: &Version| releases.iter().map(|found| &found.tag).find(|tag| names_version(tag, wanted));
+fn links(sources: &Sources, (owner, name): &RepositoryName, old: Option<&str>, new: Option<&str>) -> Vec<String> {
     let page = |path: &[&str]| sources.github.page(&[&[owner.as_str(), name][..], path].concat());
-    let notes = tag_of(version).and_then(|tag| page(&["releases", "tag", tag]));
-    let range = tag_of(current).zip(tag_of(version)).map(|(old, new)| format!("{old}...{new}"));
+    let notes = new.and_then(|tag| page(&["releases", "tag", tag]));
+    let range = old.zip(new).map(|(old, new)| format!("{old}...{new}"));
     let compare = range.and_then(|range| page(&["compare", &range]));
     notes.into_iter().chain(compare).collect()
 }

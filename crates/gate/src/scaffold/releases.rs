@@ -416,8 +416,12 @@ mod tests {
     use super::*;
 
     fn chosen(names: &[&str]) -> Vec<(String, String)> {
-        let asset =
-            |name: &&str| Asset { name: (*name).to_owned(), sha256: None, is_complete: *name != "partial-linux-x64" };
+        let asset = |name: &&str| Asset {
+            name: (*name).to_owned(),
+            sha256: None,
+            is_complete: *name != "partial-linux-x64",
+            updated: None,
+        };
         let release = Release { assets: names.iter().map(asset).collect(), ..Release::default() };
         let chosen = choose(&release, &["agent"]);
         chosen.into_iter().map(|chosen| (chosen.platform.to_string(), chosen.asset.name.clone())).collect()

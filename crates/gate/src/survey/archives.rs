@@ -126,7 +126,7 @@ impl ArchiveRequest<'_> {
         if self.digest == Some(sha256) {
             client.keep_file(self.url, sha256, &file);
         }
-        let answer = Answer { hops: downloaded.hops, elapsed: downloaded.elapsed, last_modified: None };
+        let answer = Answer { hops: downloaded.hops, elapsed: downloaded.elapsed, ..Answer::default() };
         Ok(Archive { answer, sha256, inspections })
     }
 

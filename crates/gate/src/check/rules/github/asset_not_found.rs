@@ -32,7 +32,7 @@ const TARGET: Example = Example::Target(
 
 fn example(survey: &mut Survey, file: &str) {
     let id = ReleaseId { owner: "example".into(), repository: "agent".into(), tag: "v1.0.0".into() };
-    let asset = Asset { name: file.to_owned(), sha256: None, is_complete: true };
+    let asset = Asset { name: file.to_owned(), is_complete: true, ..Asset::default() };
     survey.releases.insert(id.clone(), Ok(Some(Arc::new(Release { assets: vec![asset], ..Release::default() }))));
     let url = "https://github.com/example/agent/releases/download/v1.0.0/linux.zip";
     survey.assets.insert(url.to_owned(), (id, "linux.zip".to_owned()));
