@@ -54,7 +54,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "index",
         &[
             "archive", "digest", "entries", "manifest", "http", "registry", "failure", "host", "text", "revocations",
-            "timestamp", "statement", "versions", "closure",
+            "timestamp", "statement", "sums", "versions", "closure",
         ],
     ),
     ("client", "resolve", &["manifest", "host"]),

@@ -15,7 +15,7 @@ use crate::archives::{gz, tar};
 use crate::people::{People, files};
 use crate::server::{not_found, ok, status};
 use crate::signed::KEYS;
-use crate::support::{Env, ICON, Run};
+use crate::support::{Env, ICON, Run, tree};
 
 /// An `npm` that notes how it was called. It lists packages as it is told by a file, and installs an agent.
 const NPM: &str = r#"#!/bin/sh
@@ -224,16 +224,31 @@ fn a_list_with_other_bytes_is_not_used_and_neither_is_none() {
     }
 }
 
-#[test]
-fn a_signed_list_that_a_host_hides_or_changes_is_refused() {
-    let people = people();
-    registry(&people.env, Some(&list("1.0.0", &json!({}))));
+/// Builds and publishes a registry with a list, which it signs.
+fn publish_signed(people: &People, list: &str) {
+    registry(&people.env, Some(list));
     let base = people.server.url("/latest");
     let run = people.env.run(&["--registry-dir", "r", "build", "--out", "dist", "--base-url", &base]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     let mut publish = people.env.command(&["publish", "--from", "dist", "--to", "site"]);
     let run = Run::of(publish.env("ACP_REGISTRY_SIGNING_KEY", KEYS[0]));
     assert_eq!(run.code, 0, "{}", run.stderr);
+}
+
+/// Installs the agent from an index, on a machine that knows nothing yet.
+fn install_anew(people: &People, place: &str) -> Run {
+    for folder in ["data", "home"] {
+        let _ = fs::remove_dir_all(people.env.path(folder));
+    }
+    with_npm(people, &mut people.command(&["install", "own", "--no-check", "--index", place, "--json"]))
+}
+
+#[test]
+fn a_signed_list_that_a_host_hides_or_changes_is_refused() {
+    let people = people();
+    publish_signed(&people, &list("1.0.0", &json!({})));
+    // Beside the tree is nothing that has the list, too.
+    fs::remove_dir_all(people.env.path("site/content")).unwrap();
     let local = people.env.path("site/latest");
     let send = || {
         for name in files(&local) {
@@ -242,15 +257,9 @@ fn a_signed_list_that_a_host_hides_or_changes_is_refused() {
     };
     send();
     let address = people.server.url("/latest/registry.json");
-    let install = |place: &str| {
-        for folder in ["data", "home"] {
-            let _ = fs::remove_dir_all(people.env.path(folder));
-        }
-        with_npm(&people, &mut people.command(&["install", "own", "--no-check", "--index", place]))
-    };
     let places = [address.as_str(), local.to_str().unwrap()];
     for place in places {
-        let run = install(place);
+        let run = install_anew(&people, place);
         assert_eq!((run.code, called(&people).as_str()), (0, ""), "{}", run.stderr);
     }
     for name in ["entries.json", "entries/closures/own.json"] {
@@ -265,7 +274,7 @@ fn a_signed_list_that_a_host_hides_or_changes_is_refused() {
                 fs::write(&file, "{}").unwrap();
             }
             for place in places {
-                let run = install(place);
+                let run = install_anew(&people, place);
                 let told = run.stderr.contains("the list of packages of own is not what statement");
                 assert!(run.code == 4 && told, "{place} {name} {is_hidden}: {}", run.stderr);
             }
@@ -273,14 +282,69 @@ fn a_signed_list_that_a_host_hides_or_changes_is_refused() {
         fs::write(&file, honest).unwrap();
         send();
     }
-    // What snapshots share has it while the host replaces the document, or after a publisher was killed.
-    people.answer("/latest/entries.json", not_found());
-    let shared = people.env.path("site/content");
-    for name in files(&shared) {
-        people.serve(&format!("/content/{name}"), fs::read(shared.join(&name)).unwrap());
+}
+
+/// Files by name, later ones in place of earlier ones.
+type Layers<'a> = &'a [&'a [(String, Vec<u8>)]];
+
+/// What snapshots share has the list while a publisher replaces the files of `latest/`, or after it was killed.
+#[test]
+fn a_signed_list_is_read_as_it_was_signed_while_another_is_published() {
+    let people = people();
+    let before = list("1.0.0", &json!({}));
+    publish_signed(&people, &before);
+    let latest = people.env.path("site/latest");
+    let old: Vec<(String, Vec<u8>)> = tree(&latest);
+    let now = before.replace("\"lockfileVersion\":", "\"lockfileVersion\": ");
+    publish_signed(&people, &now);
+    let new: Vec<(String, Vec<u8>)> = tree(&latest);
+    let address = people.server.url("/latest/registry.json");
+    // What is in a state of `latest/`, later files over earlier ones, and what its statement names. The signature covers both
+    // statements.
+    let of = |files: &[(String, Vec<u8>)], names: &[&str]| -> Vec<(String, Vec<u8>)> {
+        files.iter().filter(|(name, _)| names.iter().any(|one| name.starts_with(one))).cloned().collect()
+    };
+    let signature = of(&new, &["statement.json.minisig"]);
+    let statement = of(&new, &["statement.json", "entry-lists/"]);
+    let entry = of(&new, &["entries/"]);
+    let earlier = of(&old, &["statement.json"]);
+    let states: [(&str, Layers<'_>, &str); 4] = [
+        ("the statement was sent", &[&old, &statement], &now),
+        ("the entry was sent", &[&old, &statement, &entry], &now),
+        ("the statement was read before", &[&new, &earlier, &signature], &before),
+        (
+            "the statement was read before the entry was sent",
+            &[&old, &statement, &entry, &earlier, &signature],
+            &before,
+        ),
+    ];
+    for (state, files, signed) in states {
+        fs::remove_dir_all(&latest).unwrap();
+        for (name, _) in old.iter().chain(&new) {
+            people.answer(&format!("/latest/{name}"), not_found());
+        }
+        for (name, bytes) in files.iter().copied().flatten() {
+            people.env.write(&format!("site/latest/{name}"), bytes);
+        }
+        for (name, bytes) in tree(&people.env.path("site")) {
+            people.serve(&format!("/{name}"), bytes);
+        }
+        for is_hidden in [false, true] {
+            if is_hidden {
+                for name in ["entries.json", "entries/closures/own.json"] {
+                    people.answer(&format!("/latest/{name}"), not_found());
+                    fs::remove_file(latest.join(name)).unwrap();
+                }
+            }
+            for place in [address.as_str(), latest.to_str().unwrap()] {
+                let run = install_anew(&people, place);
+                assert_eq!((run.code, called(&people).as_str()), (0, ""), "{state}, {place}: {}", run.stderr);
+                let installed: Value = serde_json::from_str(&run.stdout).unwrap();
+                let tree = PathBuf::from(installed["install_dir"].as_str().unwrap()).join("files");
+                assert_eq!(fs::read_to_string(tree.join("package-lock.json")).unwrap(), *signed, "{state}, {place}");
+            }
+        }
     }
-    let run = install(&address);
-    assert_eq!((run.code, called(&people).as_str()), (0, ""), "{}", run.stderr);
 }
 
 #[test]

@@ -16,6 +16,15 @@ pub const SIGNATURE_LIMIT: u64 = 1 << 20;
 /// Name of the list's signature.
 pub const SIGNATURE: &str = "SHA256SUMS.sig";
 
+/// The folder beside a tree of the contents that its snapshots share.
+pub const CONTENT: &str = "content";
+
+/// Where the content with a digest is stored, beside a tree.
+#[must_use]
+pub fn content_path(digest: &str) -> String {
+    format!("{CONTENT}/{}/{digest}", digest.get(..2).unwrap_or_default())
+}
+
 /// Parses a list: digests by file name. All names are below the tree.
 ///
 /// # Errors
@@ -106,6 +115,7 @@ mod tests {
             assert!(line(name).unwrap_err().contains("line 1 of SHA256SUMS"), "{name:?}");
         }
         assert!(parse(b"0  x\n").is_err() && parse(b"\xff").is_err());
+        assert_eq!(content_path(&"ab".repeat(32)), format!("content/ab/{}", "ab".repeat(32)));
         assert!(parse(format!("{}  x", "G".repeat(64)).as_bytes()).is_err());
     }
 

@@ -1,6 +1,7 @@
 //! Small files that a registry may publish beside its index, and the signed statement, which tells about the others.
 
 use std::io::ErrorKind;
+use std::path::Path;
 use std::time::Duration;
 
 use super::copies::{Copy, describe_copy};
@@ -12,6 +13,8 @@ use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::statement::{
     STATEMENT, STATEMENT_LIMIT, STATEMENT_SIGNATURE, STATEMENT_SIGNATURE_LIMIT, Statement,
 };
+use acp_registry_plan::sums::content_path;
+use url::Url;
 
 /// What a registry publishes in a file beside its index.
 #[derive(Debug)]
@@ -209,43 +212,40 @@ impl StatementProof {
         index: &IndexLocation,
         (file, limit): (&str, u64),
     ) -> Option<Vec<u8>> {
+        let digest = *self.statement.digests.get(file)?;
         let kept = format!("{}/{file}", self.statement.snapshot.as_ref()?);
-        self.load_kept(client, index, &kept, (file, limit)).await
-    }
-
-    /// Like [`StatementProof::load_from_snapshot`], for a file that snapshots share.
-    pub(super) async fn load_from_contents(
-        &self,
-        client: Option<&Client>,
-        index: &IndexLocation,
-        (file, limit): (&str, u64),
-    ) -> Option<Vec<u8>> {
-        let digest = self.statement.digests.get(file)?.to_string();
-        let kept = format!("content/{}/{digest}", &digest[..2]);
-        self.load_kept(client, index, &kept, (file, limit)).await
-    }
-
-    /// Reads a file of this name by its path beside the tree.
-    async fn load_kept(
-        &self,
-        client: Option<&Client>,
-        index: &IndexLocation,
-        kept: &str,
-        (file, limit): (&str, u64),
-    ) -> Option<Vec<u8>> {
-        let body = match index {
-            IndexLocation::Url(url) => {
-                let kept = url.join(&format!("../{kept}")).ok()?;
-                client?.revalidate(&kept, limit, None).await.ok()?.body?
-            }
+        match index {
+            IndexLocation::Url(index) => fetch_kept(client?, index, &kept, (digest, limit)).await,
             IndexLocation::Path(path) => {
                 let path = path.canonicalize().ok()?;
                 let tree = if path.is_dir() { &path } else { path.parent()? };
-                let root = tree.parent()?;
-                read_bounded(&root.join(kept), root, limit).ok()?
+                read_kept(tree, &kept, (digest, limit))
             }
-            IndexLocation::Unusable(_) => return None,
-        };
-        self.has(file, Sha256::of(&body)).then_some(body)
+            IndexLocation::Unusable(_) => None,
+        }
     }
+}
+
+/// Reads what snapshots share by its digest, for a file that is replaced: a statement names it, or a document that one names.
+pub(super) async fn fetch_content(client: &Client, index: &Url, wanted: (Sha256, u64)) -> Option<Vec<u8>> {
+    fetch_kept(client, index, &content_path(&wanted.0.to_string()), wanted).await
+}
+
+/// Like [`fetch_content`], beside a tree on this machine.
+pub(super) fn read_content(tree: &Path, wanted: (Sha256, u64)) -> Option<Vec<u8>> {
+    read_kept(tree, &content_path(&wanted.0.to_string()), wanted)
+}
+
+/// Reads a file by its path beside the tree, if it has this digest.
+async fn fetch_kept(client: &Client, index: &Url, kept: &str, (digest, limit): (Sha256, u64)) -> Option<Vec<u8>> {
+    let kept = index.join(&format!("../{kept}")).ok()?;
+    let body = client.revalidate(&kept, limit, None).await.ok()?.body?;
+    (Sha256::of(&body) == digest).then_some(body)
+}
+
+/// Like [`fetch_kept`], on this machine.
+fn read_kept(tree: &Path, kept: &str, (digest, limit): (Sha256, u64)) -> Option<Vec<u8>> {
+    let root = tree.parent()?;
+    let body = read_bounded(&root.join(kept), root, limit).ok()?;
+    (Sha256::of(&body) == digest).then_some(body)
 }

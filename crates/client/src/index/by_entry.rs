@@ -8,7 +8,7 @@ use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 use serde::de::IgnoredAny;
 use url::Url;
 
-use super::beside::Need;
+use super::beside::{Need, fetch_content, read_content};
 use super::copies::{Copies, Copy, CopyHeader};
 use super::load::{Error, Loaded, staleness};
 use super::place::{IndexLocation, IndexReader};
@@ -165,12 +165,15 @@ fn read_beside(
     let Ok(root) = folder.canonicalize() else {
         return if proof.is_some() { Err(other(DISCOVERY)) } else { Ok(None) };
     };
-    let read = |name: &str, limit, is_right: &dyn Fn(Sha256) -> bool| {
-        let text = read_bounded(&root.join(name), &root, limit).ok();
-        text.filter(|text| is_right(Sha256::of(text))).ok_or_else(|| other(name))
+    let read = |name: &str, limit, digest: Option<Sha256>| {
+        let is_right = |text: &Vec<u8>| digest.is_none_or(|digest| Sha256::of(text) == digest);
+        let text = read_bounded(&root.join(name), &root, limit).ok().filter(is_right);
+        // A publisher may be replacing the file, or was killed before it did.
+        let kept = || read_content(&root, (digest.filter(|_| proof.is_some())?, limit));
+        text.or_else(kept).ok_or_else(|| other(name))
     };
-    let is_signed = |digest| proof.is_none_or(|proof| proof.has(DISCOVERY, digest));
-    let document = read(DISCOVERY, DISCOVERY_LIMIT, &is_signed);
+    let signed = proof.and_then(|proof| proof.statement.digests.get(DISCOVERY).copied());
+    let document = read(DISCOVERY, DISCOVERY_LIMIT, signed);
     let view = match document.and_then(|document| Ok(View::parse(&document, view)?)) {
         // Other trees have none.
         Err(_) if proof.is_none() => None,
@@ -181,10 +184,10 @@ fn read_beside(
         if digest == Sha256::of(EMPTY) {
             return Ok(EMPTY.as_bytes().to_vec());
         }
-        read(&view.list_path(digest), LIST_LIMIT, &|found| found == digest)
+        read(&view.list_path(digest), LIST_LIMIT, Some(digest))
     };
     let Some(digest) = entry_in(&list(list_in(&list(view.group(id))?, id)?)?, id)? else { return Ok(None) };
-    read(&view.entry_path(id), ENTRY_LIMIT, &|found| found == digest).map(Some)
+    read(&view.entry_path(id), ENTRY_LIMIT, Some(digest)).map(Some)
 }
 
 /// Agents of which entries prove that an index does not have them.
@@ -225,6 +228,17 @@ enum Unusable {
     Form(#[from] WrongForm),
     #[error("an entry cannot be used: {0}")]
     Entry(String),
+}
+
+impl Unusable {
+    /// Whether a host has answered with something else, or that it has nothing.
+    fn is_answer(&self) -> bool {
+        match self {
+            Self::Fetch(error) => error.problem.is_answer(),
+            Self::Digest(_) => true,
+            Self::NoCopy(_) | Self::Form(_) | Self::Entry(_) => false,
+        }
+    }
 }
 
 impl<'a> IndexedAgents<'a> {
@@ -448,8 +462,10 @@ impl<'a> IndexedAgents<'a> {
         if let Some(document) = sent.filter(|document| proof.has(DISCOVERY, Sha256::of(document))) {
             return Ok(document);
         }
-        let index = IndexLocation::Url(self.index.clone());
-        let kept = proof.load_from_contents(Some(client), &index, (DISCOVERY, DISCOVERY_LIMIT)).await;
+        let kept = match proof.statement.digests.get(DISCOVERY) {
+            Some(digest) => fetch_content(client, self.index, (*digest, DISCOVERY_LIMIT)).await,
+            None => None,
+        };
         kept.ok_or_else(|| Unusable::Digest(DISCOVERY.to_owned()))
     }
 
@@ -505,24 +521,38 @@ impl<'a> IndexedAgents<'a> {
                 return Ok((digest, bytes));
             }
             let Some(client) = client else { return Err(Unusable::NoCopy(path)) };
-            // The path has plain characters only, so that it cannot lead to another host or above the document.
-            let Ok(mut url) = self.discovery.join(&path) else { return Err(Unusable::NoCopy(path)) };
-            let mut bytes = client.revalidate(&url, limit, None).await?.body.unwrap_or_default();
-            if Sha256::of(&bytes) != digest {
-                // A cache may have the entry of an earlier publication for some minutes. It asks the host for another
-                // address, and hosts of files ignore the query.
-                url.set_query(Some(&format!("sha256={digest}")));
-                bytes = client.revalidate(&url, limit, None).await?.body.unwrap_or_default();
-            }
-            if Sha256::of(&bytes) != digest {
-                return Err(Unusable::Digest(shown(&url)));
-            }
+            let bytes = match self.fetch_part(client, (digest, &path), limit).await {
+                // A publisher may be replacing the file, or was killed before it did. A network that fails has no other file either.
+                Err(error) if self.proof.is_some() && error.is_answer() => {
+                    fetch_content(client, self.index, (digest, limit)).await.ok_or(error)?
+                }
+                bytes => bytes?,
+            };
             if let Some(copies) = self.copies() {
                 copies.keep_part(digest, &bytes);
             }
             Ok((digest, bytes))
         };
         stream::iter(needed.into_iter().map(one)).buffer_unordered(JOBS).try_collect().await
+    }
+
+    /// The content of a file that has this digest, from the host.
+    async fn fetch_part(
+        &self,
+        client: &Client,
+        (digest, path): (Sha256, &str),
+        limit: u64,
+    ) -> Result<Vec<u8>, Unusable> {
+        // The path has plain characters only, so that it cannot lead to another host or above the document.
+        let Ok(mut url) = self.discovery.join(path) else { return Err(Unusable::NoCopy(path.to_owned())) };
+        let mut bytes = client.revalidate(&url, limit, None).await?.body.unwrap_or_default();
+        if Sha256::of(&bytes) != digest {
+            // A cache may have the entry of an earlier publication for some minutes. It asks the host for another
+            // address, and hosts of files ignore the query.
+            url.set_query(Some(&format!("sha256={digest}")));
+            bytes = client.revalidate(&url, limit, None).await?.body.unwrap_or_default();
+        }
+        if Sha256::of(&bytes) == digest { Ok(bytes) } else { Err(Unusable::Digest(shown(&url))) }
     }
 }
 

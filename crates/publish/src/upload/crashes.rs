@@ -132,7 +132,7 @@ impl Place {
         let list = files.get(&format!("{folder}/{SUMS}")).ok_or("no list")?;
         let read = |(name, digest): (String, String)| {
             let own = tree::is_kept_by_name(&name).then(|| format!("{folder}/{name}"));
-            let bytes = files.get(&own.unwrap_or_else(|| tree::content_path(&digest)));
+            let bytes = files.get(&own.unwrap_or_else(|| sums::content_path(&digest)));
             let bytes = bytes.ok_or(format!("{folder} misses {name}"))?;
             assert_eq!(Sha256::of(bytes).to_string(), digest, "{folder}/{name}");
             Ok((name, bytes.clone()))
@@ -176,7 +176,7 @@ impl Place {
         let named: BTreeSet<String> = lists
             .flat_map(|(_, list)| sums::parse(list).unwrap())
             .filter(|(name, _)| !tree::is_kept_by_name(name))
-            .map(|(_, digest)| tree::content_path(&digest))
+            .map(|(_, digest)| sums::content_path(&digest))
             .collect();
         let stored: BTreeSet<String> = files.into_keys().filter(|name| name.starts_with("content/")).collect();
         assert_eq!(stored, named, "{at}");
@@ -320,8 +320,8 @@ fn a_snapshot_that_cannot_be_read_back_changes_nothing() {
     let list = String::from_utf8_lossy(&whole[&first]).into_owned();
     let part = format!("{}\n", list.lines().next().unwrap());
     let damages: [(&str, &str, Option<&str>); 5] = [
-        ("missing", &tree::content_path(digest), None),
-        ("does not match its digest", &tree::content_path(digest), Some("x")),
+        ("missing", &sums::content_path(digest), None),
+        ("does not match its digest", &sums::content_path(digest), Some("x")),
         ("does not match its digest", &first, Some("x")),
         ("does not match its digest", &first, Some(&part)),
         ("is not a snapshot", &first, None),
@@ -345,7 +345,7 @@ fn a_snapshot_that_cannot_be_read_back_changes_nothing() {
             place.run(&Step::Prune).unwrap_or_default();
             let left = place.memory().files();
             assert!(contents.values().all(|digest| {
-                let path = tree::content_path(digest);
+                let path = sums::content_path(digest);
                 left.contains_key(&path) == whole.contains_key(&path)
             }));
         }

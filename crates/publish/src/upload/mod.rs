@@ -184,9 +184,6 @@ pub struct UploadResult {
 /// The folder of the newest tree.
 pub const LATEST: &str = "latest";
 
-/// The folder of the contents that snapshots share.
-const CONTENT: &str = "content";
-
 /// Signs a text on a thread of its own: a command may take longer than a lease lasts, which is renewed meanwhile.
 async fn signature(sign: &Sign, text: &[u8]) -> Result<Vec<u8>, String> {
     let (sign, text) = (sign.clone(), text.to_owned());

@@ -92,7 +92,7 @@ async fn prune_in_turn(run: UploadRun<'_>, keep: Duration) -> Result<Pruned, Err
         let limit = now().saturating_sub(seconds(keep).min(DAY));
         let stored = snapshot::stored(target, jobs).await?;
         let over = stored.into_iter().filter(|(digest, written)| *written <= limit && !named.has(digest));
-        let over: Vec<String> = over.map(|(digest, _)| tree::content_path(&digest)).collect();
+        let over: Vec<String> = over.map(|(digest, _)| sums::content_path(&digest)).collect();
         pruned.contents = over.len();
         if !is_dry_run {
             notice(UploadEvent::Planned(over.len()));

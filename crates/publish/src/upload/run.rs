@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use acp_registry_plan::index::INDEX;
 use acp_registry_plan::statement::{is_marked, mark};
-use acp_registry_plan::sums::{SIGNATURE, SIGNATURE_LIMIT, SUMS};
+use acp_registry_plan::sums::{self, SIGNATURE, SIGNATURE_LIMIT, SUMS};
 
 use super::headers::Headers;
 use super::prune::refuse_unpublished;
@@ -195,7 +195,7 @@ impl Upload<'_> {
             let headers = Headers::for_content(name, gzip);
             Planned {
                 name: name.to_owned(),
-                place: tree::content_path(digest),
+                place: sums::content_path(digest),
                 headers,
                 form: headers.fingerprint(digest),
                 digest: digest.to_owned(),

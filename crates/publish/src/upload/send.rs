@@ -243,7 +243,7 @@ impl<'a> KeptSnapshot<'a> {
     async fn content(&self, name: &str) -> Result<Vec<u8>, Error> {
         let digest = self.files.get(name).map_or("", String::as_str);
         let is_own = tree::is_kept_by_name(name);
-        let place = if is_own { format!("{}/{name}", self.name) } else { tree::content_path(digest) };
+        let place = if is_own { format!("{}/{name}", self.name) } else { sums::content_path(digest) };
         match self.target.get(&place, FILE_LIMIT).await? {
             Some(bytes) if hex_digest(&bytes) == digest => Ok(bytes),
             Some(_) => Err(Error::Altered(self.target.shown(&place))),

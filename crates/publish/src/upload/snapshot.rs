@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use acp_registry_plan::sums::{SUMS, is_digest};
+use acp_registry_plan::sums::{CONTENT, SUMS, is_digest};
 use acp_registry_plan::timestamp::{Timestamp, date};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 
-use super::{CONTENT, DAY, Error, UploadTarget};
+use super::{DAY, Error, UploadTarget};
 
 /// The maximum length of a revision in characters.
 const REVISION_LIMIT: usize = 64;

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 use acp_registry_host::fs::{PathError, ReadError, linked_folder, read_bounded, sync_below, write_atomic_from};
 use acp_registry_host::lock::{Acquisition, Lock};
-use acp_registry_plan::sums::{SUMS, SUMS_LIMIT};
+use acp_registry_plan::sums::{CONTENT, SUMS, SUMS_LIMIT};
 use acp_registry_plan::text::printable;
 use time::OffsetDateTime;
 
 use super::bucket::{Bucket, Store};
 use super::headers::Headers;
 use super::lease::Lease;
-use super::{BuiltTree, CONTENT, Error, LATEST, LeaseTimes, Notice, UploadEvent};
+use super::{BuiltTree, Error, LATEST, LeaseTimes, Notice, UploadEvent};
 
 /// The destination of published trees.
 #[derive(Debug)]

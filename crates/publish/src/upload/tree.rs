@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use serde::Deserialize;
 
-use super::{CONTENT, Error};
+use super::Error;
 use acp_registry_gate::config::DOCUMENTS;
 use acp_registry_host::fs::{ReadError, linked_folder, read_bounded};
 use acp_registry_plan::digest::Sha256;
@@ -146,11 +146,6 @@ impl BuiltTree {
     }
 }
 
-/// Where the content with a digest is stored.
-pub(super) fn content_path(digest: &str) -> String {
-    format!("{CONTENT}/{}/{digest}", digest.get(..2).unwrap_or_default())
-}
-
 /// Whether a file of a tree is stored in the folder of a snapshot, not by its digest.
 ///
 /// These are the indexes: files that views can have, which are read at a versioned address.
@@ -212,6 +207,5 @@ mod tests {
         {
             assert!(!is_kept_by_name(name), "{name}");
         }
-        assert_eq!(content_path(&"ab".repeat(32)), format!("content/ab/{}", "ab".repeat(32)));
     }
 }
