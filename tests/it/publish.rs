@@ -4,10 +4,13 @@ use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::{Arc, Mutex};
 use std::{fs, thread};
 
 use serde_json::Value;
 
+use crate::publish_order::Bucket;
+use crate::server::Server;
 use crate::support::{Env, ICON, Run, manifest, tree};
 
 /// Builds the registry in its current state.
@@ -263,6 +266,46 @@ fn what_others_have_changed_is_mended_also_in_the_snapshot() {
     damage();
     assert_eq!(report(&env, &["--recheck"])["summary"]["sent"], 4);
     assert!(snapshot(&env, &name) == dist);
+}
+
+#[test]
+fn what_others_have_changed_in_a_bucket_is_mended_although_its_headers_are_kept() {
+    let env = env();
+    let bucket = Arc::new(Mutex::new(Bucket::default()));
+    let objects = bucket.clone();
+    let server = Server::answering(move |asked| objects.lock().unwrap().answer(asked));
+    let sent = |more: &[&str]| {
+        let mut command = env.command(&[&["publish", "--to", "s3://bucket", "--json"], more].concat());
+        command.env("AWS_ACCESS_KEY_ID", "key").env("AWS_SECRET_ACCESS_KEY", "secret");
+        let run = Run::of(command.env("AWS_ENDPOINT_URL", format!("http://{}", server.host)));
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+        let report: Value = serde_json::from_str(&run.stdout).unwrap();
+        let files = report["files"].as_array().unwrap().iter().filter(|one| one["action"] != "keep");
+        let mut files: Vec<String> = files.map(|one| one["file"].as_str().unwrap().to_owned()).collect();
+        files.sort();
+        files
+    };
+    assert!(!sent(&[]).is_empty() && sent(&["--recheck"]).is_empty());
+    let digest = acp_registry_digest(&env.path("dist/index.html"));
+    let content = format!("content/{}/{digest}", &digest[..2]);
+    let bodies = || -> Vec<(String, Vec<u8>)> {
+        let bucket = bucket.lock().unwrap();
+        let published = bucket.objects.iter().filter(|(key, _)| !key.starts_with(".acp-registry/"));
+        published.map(|(key, object)| (key.clone(), object.body.clone())).collect()
+    };
+    let before = bodies();
+    let mut damaged = Vec::new();
+    for (key, object) in &mut bucket.lock().unwrap().objects {
+        if *key == content || key.ends_with("/registry.json") || key == "latest/b.svg" {
+            object.body[0] ^= 1;
+            damaged.push(key.clone());
+        }
+    }
+    assert_eq!(damaged.len(), 4);
+    // Only `--recheck` reads what is there.
+    assert!(sent(&[]).is_empty());
+    let mended = sent(&["--recheck"]);
+    assert!(mended == damaged && bodies() == before, "{mended:?}");
 }
 
 #[cfg(unix)]

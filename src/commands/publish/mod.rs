@@ -90,7 +90,7 @@ pub(crate) struct Args {
 
     /// Compare every file with what is published
     ///
-    /// Without it, the state of the last run says what is in latest/ and in the snapshot that it is made from.
+    /// Every file is read. Without it, the state of the last run says what is in latest/ and in the snapshot that it is made from.
     #[arg(long)]
     recheck: bool,
 

@@ -525,13 +525,20 @@ impl Store {
         }
     }
 
-    /// Whether the object exists in this form: its recorded fingerprint is equal or, for an object of another tool,
-    /// its bytes and headers are.
-    pub(super) async fn holds(&self, name: &str, bytes: &[u8], headers: &Headers, form: &str) -> Result<bool, Error> {
+    /// Whether the object exists in this form: its recorded fingerprint is equal or, for an object of another tool and if it is
+    /// doubted, its bytes and headers are.
+    pub(super) async fn holds(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        headers: &Headers,
+        (form, is_doubted): (&str, bool),
+    ) -> Result<bool, Error> {
         let Some(found) = self.find(name, true).await? else { return Ok(false) };
         let said = |attribute: &Attribute| found.attributes.get(attribute).map(AsRef::as_ref);
-        if let Some(known) = said(&FORM) {
-            return Ok(known == form);
+        let known = said(&FORM);
+        if known.is_some_and(|known| known != form || !is_doubted) {
+            return Ok(known == Some(form));
         }
         let is_alike = found.meta.size == bytes.len() as u64
             && said(&Attribute::ContentType) == Some(headers.content_type)
@@ -540,6 +547,7 @@ impl Store {
         if !is_alike {
             return Ok(false);
         }
+        // An `ETag` is a digest of the content in some stores only, and the fingerprint is what a publisher has said of it.
         Ok(self.get_as_stored(name, found.meta.size).await?.is_some_and(|(found, ..)| found == bytes))
     }
 }

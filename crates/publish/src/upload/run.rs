@@ -70,7 +70,7 @@ impl Upload<'_> {
         let sums = tree::hex_digest(self.tree.sums());
         let place = self.place(&state, &sums).await?;
         let signature = self.signature(&place).await?;
-        let sender = Sender { run: self.run, source, signature, large: Large::default() };
+        let sender = Sender { run: self.run, source, signature, large: Large::default(), doubts: self.options.recheck };
         recalls::warn_lost(&sender, &state).await?;
         // Signed before anything is sent, so that a refusal leaves nothing behind.
         let statement = statement::sign(&sender, &state, &place.name, self.options.signing.as_ref()).await?;
@@ -263,7 +263,7 @@ async fn rollback_in_turn(
     target.refuse_links(files.map(String::as_str))?;
     latest::adopt(&mut state, source, target, run.notice).await?;
     let signature = kept.signature().await?;
-    let sender = Sender { run, source, signature, large: Large::default() };
+    let sender = Sender { run, source, signature, large: Large::default(), doubts: false };
     if signing.is_some() {
         refuse_unmarked(source, name).await?;
     }

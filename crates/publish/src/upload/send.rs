@@ -47,6 +47,8 @@ pub(super) struct Sender<'a> {
     pub(super) signature: Option<Vec<u8>>,
     /// What the target may copy instead of being sent it again.
     pub(super) large: Large,
+    /// Whether what the target records of a file may be wrong, so that its content is read.
+    pub(super) doubts: bool,
 }
 
 impl Sender<'_> {
@@ -90,7 +92,8 @@ impl Sender<'_> {
         // Writing to a directory never waits, and a signal is noticed only where something does.
         tokio::task::yield_now().await;
         let bytes = file.headers.encode(self.read(&file.name).await?);
-        if file.may_be_there && self.run.target.holds(&file.place, &bytes, &file.headers, &file.form).await? {
+        let form = (file.form.as_str(), self.doubts);
+        if file.may_be_there && self.run.target.holds(&file.place, &bytes, &file.headers, form).await? {
             return Ok(What::Keep);
         }
         let length = bytes.len();

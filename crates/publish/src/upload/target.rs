@@ -124,8 +124,15 @@ impl UploadTarget {
         self.get(&format!("{folder}/{SUMS}"), SUMS_LIMIT).await
     }
 
-    /// Whether the file exists with these bytes and, if the target stores headers, in this form.
-    pub(super) async fn holds(&self, name: &str, bytes: &[u8], headers: &Headers, form: &str) -> Result<bool, Error> {
+    /// Whether the file exists with these bytes and, if the target stores headers, in this form. What a store has recorded of the
+    /// form counts, unless it is doubted.
+    pub(super) async fn holds(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        headers: &Headers,
+        form: (&str, bool),
+    ) -> Result<bool, Error> {
         match self {
             Self::Directory(directory) => directory.holds(name, bytes),
             Self::Store(store) => store.holds(name, bytes, headers, form).await,
