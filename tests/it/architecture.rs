@@ -100,8 +100,8 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "gate",
         "config",
         &[
-            "archive", "closure", "duration", "examination", "finding", "history", "manifest", "http", "index",
-            "registry", "host", "failure", "text", "timestamp",
+            "archive", "closure", "duration", "entries", "examination", "finding", "history", "manifest", "http",
+            "index", "registry", "revocations", "statement", "versions", "host", "failure", "text", "timestamp",
         ],
     ),
     ("gate", "advisories", &["archive", "closure", "config", "host", "http", "manifest", "registry", "text"]),

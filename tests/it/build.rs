@@ -1,5 +1,7 @@
 //! `build`: the published tree, views, earlier forms, and the swap.
 
+#[cfg(unix)]
+use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Command, Stdio};
 #[cfg(unix)]
@@ -11,7 +13,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use crate::support::{Env, ICON, manifest, tree};
+#[cfg(unix)]
+use crate::publish_reader::ending;
+use crate::support::{Env, ICON, Run, manifest, tree};
 
 const VIEWS: &str = r#"
 base-url = "https://registry.example/v1/"
@@ -195,7 +199,7 @@ fn nothing_but_a_published_tree_is_ever_replaced() {
         assert!(env.path("r/a/agent.json").exists() && !env.path("new").exists());
     }
     let mut inside = env.command(&["build", "--registry-dir", ".", "--out", "new"]);
-    let run = crate::support::Run::of(inside.current_dir(env.path("r")));
+    let run = Run::of(inside.current_dir(env.path("r")));
     assert!(run.code == 2 && !env.path("r/new").exists(), "{}", run.stderr);
     assert_eq!(env.run(&["build", "--out", "r/dist"]).code, 0);
     env.write("file", "x");
@@ -376,6 +380,51 @@ fn a_configuration_cannot_make_an_index_that_clients_do_not_read() {
         assert_eq!(run.code, 2, "{change}: {}", run.stdout);
         assert!(run.stderr.contains("the view registry.json cannot be published"), "{}", run.stderr);
         assert!(!env.path("out").exists());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn no_view_has_the_name_of_something_else_in_the_tree() {
+    let env = Env::empty();
+    crate::closures::registry(&env, Some(&crate::closures::list("1.0.0", &json!({}))));
+    env.write("r/revoked.json", r#"{ "schema": 1, "revoked": [] }"#);
+    let examined = json!({ "version": "1.0.0", "day": "2026-10-01", "platform": "linux-x86_64",
+                           "judgements": { "turns": "failed" }, "failed": ["turns/cancel"] });
+    let agent =
+        json!({ "id": "own", "version": "1.0.0", "protocol_version": 1, "features": {}, "history": [examined] });
+    env.write("r/capabilities.json", json!({ "agents": [agent] }).to_string());
+    let build = |more: &[&str]| env.run(&[&["build", "--base-url", "https://h.example/latest"], more].concat());
+    let run = build(&["--out", "first"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    // The next version has no list of packages.
+    env.write("r/own/agent.json", env.read("r/own/agent.json").replace("1.0.0", "1.1.0"));
+    fs::remove_file(env.path("r/own/package-lock.json")).unwrap();
+    let run = build(&["--out", "second", "--previous", "first"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let mut publish = env.command(&["publish", "--from", "second", "--to", "site"]);
+    let run = Run::of(publish.env("ACP_REGISTRY_SIGNING_KEY", crate::signed::KEYS[0]));
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let mut names = BTreeSet::new();
+    for folder in ["first", "site/latest"] {
+        let files = tree(&env.path(folder)).into_iter().map(|(name, _)| name);
+        names.extend(files.filter(|name| ending(name) == "json" && !name.contains('/')));
+        let document: Value = serde_json::from_str(&env.read(&format!("{folder}/entries.json"))).unwrap();
+        let views = document["views"].as_object().unwrap().keys();
+        names.extend(views.filter(|view| ending(view) != "json").map(|view| format!("{view}.json")));
+    }
+    assert!(names.remove("registry.json"));
+    let expected = [
+        "agent.schema.json", "closures.json", "earlier-closures.json", "entries.json", "examinations.json",
+        "facets.json", "history.json", "registry.schema.json", "revoked.json", "statement.json", "versions.json",
+    ];
+    assert_eq!(names.iter().map(String::as_str).collect::<Vec<_>>(), expected);
+    for name in names {
+        for file in [name.to_ascii_uppercase().replace(".JSON", ".json"), name] {
+            env.write("r/registry.toml", format!("[[view]]\nfile = \"registry.json\"\n[[view]]\nfile = \"{file}\"\n"));
+            let run = build(&["--out", "third"]);
+            assert!(run.code == 2 && run.stderr.contains("other than agent.schema.json, "), "{file}: {}", run.stderr);
+        }
     }
 }
 

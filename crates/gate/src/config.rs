@@ -13,13 +13,17 @@ use acp_registry_client::registry::MANIFEST_LIMIT;
 use acp_registry_examine::examination::{Level, Recipe};
 use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_http as http;
-use acp_registry_plan::closure::sha512;
+use acp_registry_plan::closure::{CLOSURES, EARLIER_CLOSURES, sha512};
 use acp_registry_plan::duration;
+use acp_registry_plan::entries::DISCOVERY;
 use acp_registry_plan::failure::{Code, Failure};
 use acp_registry_plan::index::INDEX;
 use acp_registry_plan::manifest::{Channel, NpmSpec, Pin};
+use acp_registry_plan::revocations::REVOKED;
+use acp_registry_plan::statement::STATEMENT;
 use acp_registry_plan::text::{nearest, quote};
 use acp_registry_plan::timestamp::{date, day};
+use acp_registry_plan::versions::VERSIONS;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -673,8 +677,13 @@ impl PreviewSetting {
 /// Documents of the published tree about the registry as a whole, beside its indexes.
 pub const DOCUMENTS: [&str; 3] = [HISTORY_FILE, "examinations.json", "facets.json"];
 
-/// Other file names of the published tree that are not available to views.
-const TAKEN: [&str; 4] = ["agent.schema.json", "registry.schema.json", "entries.json", "statement.json"];
+/// Other file names of the published tree that are not available to views: what it has there itself, and views whose entries
+/// would be where it has other files of agents.
+fn taken() -> Vec<String> {
+    let files = ["agent.schema.json", "registry.schema.json", DISCOVERY, STATEMENT, REVOKED];
+    let folders = [VERSIONS, CLOSURES, EARLIER_CLOSURES].map(|folder| format!("{folder}.json"));
+    files.iter().chain(&DOCUMENTS).map(|file| (*file).to_owned()).chain(folders).collect()
+}
 
 /// One published index.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -766,13 +775,14 @@ impl View {
     fn check(&self) -> Result<(), String> {
         let file = self.file.as_str();
         let is_plain = file.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)) && !file.starts_with('.');
+        let taken = taken();
         if !is_plain
             || Path::new(file).extension().is_none_or(|ending| ending != "json")
-            || TAKEN.iter().chain(&DOCUMENTS).any(|taken| file.eq_ignore_ascii_case(taken))
+            || taken.iter().any(|taken| file.eq_ignore_ascii_case(taken))
         {
             return Err(format!(
                 "the view file {file:?} must be a plain file name that ends in `.json`, other than {}",
-                [&TAKEN[..], &DOCUMENTS].concat().join(", ")
+                taken.join(", ")
             ));
         }
         let parts: Vec<&str> = self.format_version.split('.').collect();
