@@ -79,10 +79,8 @@ pub struct Site<'a> {
 ///
 /// The tree ends with the call, because it renders the pages of large registries when they are needed.
 pub fn build<T>(request: &BuildRequest<'_>, then: impl FnOnce(&Checked, Result<&Built<'_>, Error>) -> T) -> T {
-    let (checked, documents) = rayon::join(
-        || check(request.registry, request.check, &Selection::All),
-        || request.site.as_ref().map(Documents::read).transpose(),
-    );
+    let (checked, documents) =
+        rayon::join(|| check(request.registry, request.check, &Selection::All), || Documents::read(request));
     let (base, documents) = match without_site(request, &checked, documents) {
         Ok(base) => base,
         Err(error) => return then(&checked, Err(error)),
@@ -133,7 +131,7 @@ fn without_site<'a>(
     let options =
         tree::TreeOptions { base_url: request.base_url, check: request.check, previous, has_entries, earlier, today };
     let built = tree::build(request.registry, checked, &options)?;
-    if let (Some(earlier), Some(documents)) = (&request.earlier, &mut documents) {
+    if let (Some(_), Some(earlier), Some(documents)) = (&request.site, &request.earlier, &mut documents) {
         documents.continue_history(earlier, built.tree.file(INDEX).unwrap_or(b"{}"))?;
     }
     Ok((built, documents))
@@ -150,7 +148,7 @@ fn with_site<'a>(
     Ok(tree.with(vec![Box::new(move || Ok(last.clone()))], output)?)
 }
 
-/// The documents that the site is built from, beside the index.
+/// The documents that the site is built from, beside the index, and that tell which versions there were.
 struct Documents {
     /// The capabilities of agents.
     capabilities: Snapshot,
@@ -163,24 +161,29 @@ struct Documents {
 
 impl Documents {
     /// Reads the named files, or by default those in the registry. Without a history file, reads the history from
-    /// git.
-    fn read(site: &Site<'_>) -> Result<Self, DocumentError> {
+    /// git. `None` if nothing needs them: without a site, versions that are held need the history.
+    fn read(request: &BuildRequest<'_>) -> Result<Option<Self>, DocumentError> {
+        let site = request.site.as_ref();
+        if site.is_none() && request.check.config.hold.is_empty() {
+            return Ok(None);
+        }
+        let directory = site.map_or(request.registry.root.as_path(), |site| site.directory);
         let file = |named: Option<&Path>, usual: &str| {
-            let in_registry = || Some(site.directory.join(usual)).filter(|path| path.is_file());
+            let in_registry = || Some(directory.join(usual)).filter(|path| path.is_file());
             let named = named.map(|path| (path.to_owned(), None));
-            named.or_else(|| Some((in_registry()?, Some(site.directory))))
+            named.or_else(|| Some((in_registry()?, Some(directory))))
         };
-        let capabilities = match file(site.capabilities, "capabilities.json") {
+        let capabilities = match site.and_then(|site| file(site.capabilities, "capabilities.json")) {
             Some(file) => document(file, "--capabilities", SNAPSHOT_LIMIT, Snapshot::parse)?,
             None => Snapshot::default(),
         };
-        let written = file(site.history, HISTORY_FILE);
+        let written = file(site.and_then(|site| site.history), HISTORY_FILE);
         let is_from_git = written.is_none();
         let (history, manifests) = match written {
             Some(file) => (document(file, "--history", HISTORY_LIMIT, History::parse)?, EarlierManifests::new()),
-            None => History::read(site.directory),
+            None => History::read(directory),
         };
-        Ok(Self { capabilities, history, is_from_git, manifests })
+        Ok(Some(Self { capabilities, history, is_from_git, manifests }))
     }
 
     /// Continues the history of the earlier tree up to `index`, if the history from git is incomplete.
