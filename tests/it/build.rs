@@ -194,9 +194,12 @@ fn nothing_but_a_published_tree_is_ever_replaced() {
     env.write("out/more/letter.txt", "dear");
     assert_eq!(env.run(&["build", "--out", "out"]).code, 2);
     assert_eq!(env.read("out/more/letter.txt"), "dear");
-    for out in ["r", ".", "r/..", "r/a", "r/new", "r/a/dist", "new/..", "/"] {
+    for out in [
+        "r", ".", "r/..", "r/a", "r/new", "r/a/dist", "r/new/dist", "new/..", "new/../r", "new/../r/x", "new/../home",
+        "/",
+    ] {
         assert_eq!(env.run(&["build", "--out", out]).code, 2, "{out}");
-        assert!(env.path("r/a/agent.json").exists() && !env.path("new").exists());
+        assert!(env.path("r/a/agent.json").exists() && !env.path("new").exists() && !env.path("r/new").exists());
     }
     let mut inside = env.command(&["build", "--registry-dir", ".", "--out", "new"]);
     let run = Run::of(inside.current_dir(env.path("r")));

@@ -83,6 +83,9 @@ fn a_target_that_cannot_be_one_is_named() {
         ("r", 2, "r is the registry itself, whose folders are agents\nhelp: name another directory with --to"),
         ("r/a", 2, "r/a is inside the registry"),
         ("r/new/x", 2, "r/new/x is inside the registry"),
+        ("nx/../r", 2, "nx/../r is the registry itself"),
+        ("nx/../r/new", 2, "nx/../r/new is inside the registry"),
+        ("nx/../dist", 2, "nx/../dist is the tree itself"),
         ("-", 2, "cannot go to a pipe"),
     ] {
         let run = env.run(&["publish", "--to", to]);
@@ -90,7 +93,7 @@ fn a_target_that_cannot_be_one_is_named() {
         assert_eq!(run.code, code, "{to}: {}", run.stderr);
     }
     assert_eq!(env.read("file"), "x");
-    assert!(!env.path("r/latest").exists() && !env.path("r/new").exists());
+    assert!(!env.path("r/latest").exists() && !env.path("r/new").exists() && !env.path("nx").exists());
     // Something else is in place of a file.
     fs::create_dir_all(env.path("pub/latest/a.svg/x")).unwrap();
     let run = publish(&env, &[]);
@@ -103,8 +106,14 @@ fn a_target_that_cannot_be_one_is_named() {
         assert!(run.code == 3 && run.stderr.contains("state.json cannot be used"), "{}", run.stderr);
         assert!(run.stderr.contains(why) && run.stderr.contains("remove it"), "{}", run.stderr);
     }
-    // A lost state is restored from the files.
     fs::remove_file(env.path("pub/.acp-registry/state.json")).unwrap();
+    fs::create_dir(env.path("pub/.acp-registry/state.json")).unwrap();
+    let run = publish(&env, &[]);
+    assert!(run.code == 3 && run.stderr.contains("state.json: is a directory"), "{}", run.stderr);
+    let help = "help: restore it from a copy, or name another directory with --to";
+    assert!(run.stderr.contains(help), "{}", run.stderr);
+    // A lost state is restored from the files.
+    fs::remove_dir(env.path("pub/.acp-registry/state.json")).unwrap();
     assert!(!env.path("s3:").exists() && !env.path("-").exists());
     assert_eq!(changed(&report(&env, &[])), [] as [String; 0]);
     fs::remove_file(env.path("pub/latest/a.svg")).unwrap();

@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
@@ -315,6 +315,29 @@ pub fn linked_folder(root: &Path, name: &str) -> Option<PathBuf> {
         Some(path.clone())
     });
     folders.into_iter().find(|folder| folder.is_symlink())
+}
+
+/// The real path of what is, or will be, at a path. `..` leads back from a directory that does not exist yet, as it does once that
+/// is made.
+pub fn resolve_new(path: &Path) -> PathBuf {
+    let mut real = PathBuf::new();
+    if path.is_relative() {
+        real = Path::new(".").canonicalize().unwrap_or_default();
+    }
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                real.pop();
+            }
+            Component::Prefix(_) => real.push(part),
+            Component::RootDir | Component::Normal(_) => {
+                real.push(part);
+                real = real.canonicalize().unwrap_or(real);
+            }
+        }
+    }
+    real
 }
 
 /// Resolves a symbolic link.
@@ -1257,5 +1280,28 @@ mod tests {
             assert!(swap(&new, &target).unwrap());
             assert!(target.join("b").exists() && !target.join("a").exists() && new.join("a").exists());
         }
+    }
+
+    #[test]
+    fn what_does_not_exist_yet_has_the_path_that_it_will_have() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir(root.join("there")).unwrap();
+        for (path, real) in [
+            ("there", "there"),
+            ("there/../there/new", "there/new"),
+            ("new/x", "new/x"),
+            ("new/../there", "there"),
+            ("new/./x/../../there/y", "there/y"),
+            ("new/..", ""),
+        ] {
+            assert_eq!(resolve_new(&folder.path().join(path)), root.join(real), "{path}");
+        }
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("there", root.join("link")).unwrap();
+            assert_eq!(resolve_new(&root.join("new/../link/x")), root.join("there/x"));
+        }
+        assert_eq!(resolve_new(Path::new("new/../x")), Path::new(".").canonicalize().unwrap().join("x"));
     }
 }

@@ -10,7 +10,7 @@ use std::{env, fs};
 
 use acp_registry::duration;
 use acp_registry::host::command;
-use acp_registry::host::fs::read_bounded;
+use acp_registry::host::fs::{read_bounded, resolve_new};
 use acp_registry::host::git::Repository;
 use acp_registry::http::AllowedHosts;
 use acp_registry::index::minisign::{PublicKey, SecretKey};
@@ -279,12 +279,7 @@ pub(crate) fn target(to: &str, global: &Global) -> Result<UploadTarget, Failure>
 /// Refuses a directory in the registry, since snapshots and `latest/` would appear among the folders of agents.
 fn refuse_registry(to: &Path, registry: &Path) -> Result<(), Failure> {
     let Ok(root) = registry.canonicalize() else { return Ok(()) };
-    // A path that does not exist yet is resolved through its nearest existing parent.
-    let there = to.ancestors().find_map(|path| {
-        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-        Some((path.canonicalize().ok()?, to.strip_prefix(path).unwrap_or(to)))
-    });
-    let Some(real) = there.map(|(real, rest)| real.join(rest)) else { return Ok(()) };
+    let real = resolve_new(to);
     let Ok(inside) = real.strip_prefix(&root) else { return Ok(()) };
     let folder = inside.iter().next().map(|name| name.to_string_lossy());
     if folder.is_some_and(|name| Registry::passes_over(&name)) || !is_registry(&root) {

@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::{fs, io, ptr};
 
 use acp_registry_client::registry::Registry;
-use acp_registry_host::fs::{PathError, ReadError, Staging, read_bounded};
+use acp_registry_host::fs::{PathError, ReadError, Staging, read_bounded, resolve_new};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::failure::Failure;
 use acp_registry_plan::sums::{self, SUMS, SUMS_LIMIT};
@@ -407,16 +407,19 @@ fn refuse_place(directory: &Path, registry: &Path) -> Result<Option<PathBuf>, Tr
     }
     let real = match directory.canonicalize() {
         Ok(real) => real,
-        Err(error) if error.kind() == io::ErrorKind::NotFound && !directory.is_symlink() => {
-            return refuse_registry(directory, registry).map(|()| None);
-        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !directory.is_symlink() => resolve_new(directory),
         Err(error) => return Err(PathError { path: directory.to_owned(), error }.into()),
     };
     if registry.starts_with(&real) {
         return Err(TreeError::HoldsRegistry(directory.to_owned()));
     }
-    refuse_registry(&real, registry)?;
-    Ok(Some(real))
+    // It would be loaded as an agent of the registry.
+    let is_passed_over = real.file_name().and_then(|name| name.to_str()).is_some_and(Registry::passes_over);
+    let parent = real.parent().unwrap_or(&real);
+    if parent.starts_with(registry) && !(parent == registry && is_passed_over) {
+        return Err(TreeError::InRegistry(directory.to_owned()));
+    }
+    Ok(real.exists().then_some(real))
 }
 
 /// Refuses to replace a directory that holds anything but an earlier tree, because its content would be deleted.
@@ -449,18 +452,6 @@ fn foreign(directory: &Path, mut read: impl FnMut() -> Vec<u8>) -> Result<Option
         // Another build has replaced the tree meanwhile.
         list_text = now;
     }
-}
-
-/// Refuses a directory that would be loaded as an agent of the registry.
-fn refuse_registry(directory: &Path, registry: &Path) -> Result<(), TreeError> {
-    // The parent of a bare file name is the empty path, which cannot be opened.
-    let parent = directory.parent().map(|parent| Path::new(".").join(parent));
-    let parent = parent.and_then(|parent| parent.canonicalize().ok()).unwrap_or_default();
-    let is_passed_over = directory.file_name().and_then(|name| name.to_str()).is_some_and(Registry::passes_over);
-    if parent.starts_with(registry) && !(parent == registry && is_passed_over) {
-        return Err(TreeError::InRegistry(directory.to_owned()));
-    }
-    Ok(())
 }
 
 impl From<TreeError> for Failure {

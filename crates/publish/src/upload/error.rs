@@ -28,6 +28,14 @@ pub enum Error {
         /// Why it cannot be read.
         error: ReadError,
     },
+    /// A file of the target directory cannot be read.
+    #[error("{path}: {error}")]
+    ReadTarget {
+        /// The path of the file.
+        path: String,
+        /// Why it cannot be read.
+        error: ReadError,
+    },
     /// A file does not match its digest in `SHA256SUMS`.
     #[error("{0} does not match its digest in SHA256SUMS: it was changed after `build`")]
     Digest(String),
@@ -143,6 +151,9 @@ fn publish_remedy(error: &Error) -> String {
         Error::NoTree { .. } => "make one with `acp-registry build`, or name one with --from",
         Error::NoAddress(_) => "set `base-url` in registry.toml, and build the tree again",
         Error::Read { .. } | Error::Digest(_) => "build the tree again with `acp-registry build`",
+        Error::ReadTarget { error: ReadError::Io(_), .. } => "make it readable, or name another directory with --to",
+        // Something else is in its place.
+        Error::ReadTarget { .. } => "restore it from a copy, or name another directory with --to",
         Error::Path(error) => {
             return error.or_another("make the directory readable and writable", "directory", "--to");
         }

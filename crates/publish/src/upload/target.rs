@@ -6,7 +6,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use acp_registry_host::fs::{PathError, ReadError, linked_folder, read_bounded, sync_below, write_atomic_from};
+use acp_registry_host::fs::{
+    PathError, ReadError, linked_folder, read_bounded, resolve_new, sync_below, write_atomic_from,
+};
 use acp_registry_host::lock::{Acquisition, Lock};
 use acp_registry_plan::sums::{CONTENT, SUMS, SUMS_LIMIT};
 use acp_registry_plan::text::printable;
@@ -55,12 +57,7 @@ impl UploadTarget {
     /// Refuses a target inside the tree, and a tree inside the target's `latest/`.
     pub(super) fn refuse(&self, tree: &BuiltTree) -> Result<(), Error> {
         let Self::Directory(directory) = self else { return Ok(()) };
-        // A path that does not exist yet is resolved through its nearest existing parent.
-        let real = directory.root.ancestors().find_map(|path| {
-            let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-            path.canonicalize().ok()
-        });
-        let root = real.unwrap_or_default();
+        let root = resolve_new(&directory.root);
         if root.starts_with(tree.root()) || tree.root().starts_with(root.join(LATEST)) {
             let message = format!("{} is the tree itself, or a part of it", directory.root.display());
             let remedy = "name another directory with --to".to_owned();
@@ -286,7 +283,7 @@ impl Directory {
         match read_bounded(&path, &root, limit) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(ReadError::NotFound) => Ok(None),
-            Err(error) => Err(Error::Read { path: path.display().to_string(), error }),
+            Err(error) => Err(Error::ReadTarget { path: path.display().to_string(), error }),
         }
     }
 
@@ -296,7 +293,7 @@ impl Directory {
             return Ok(false);
         }
         match self.get(name, bytes.len() as u64) {
-            Err(Error::Read { error: ReadError::TooLarge { .. }, .. }) => Ok(false),
+            Err(Error::ReadTarget { error: ReadError::TooLarge { .. }, .. }) => Ok(false),
             found => Ok(found?.is_some_and(|found| found == bytes)),
         }
     }
