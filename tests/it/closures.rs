@@ -14,7 +14,7 @@ use crate::agent::fake_agent;
 use crate::archives::{gz, tar};
 use crate::people::{People, files};
 use crate::server::{not_found, ok, status};
-use crate::signed::KEYS;
+use crate::signed::{KEYS, public};
 use crate::support::{Env, ICON, Run, tree};
 
 /// An `npm` that notes how it was called. It lists packages as it is told by a file, and installs an agent.
@@ -344,6 +344,39 @@ fn a_signed_list_is_read_as_it_was_signed_while_another_is_published() {
                 assert_eq!(fs::read_to_string(tree.join("package-lock.json")).unwrap(), *signed, "{state}, {place}");
             }
         }
+    }
+}
+
+#[test]
+fn a_signed_tree_is_taken_over_as_it_was_signed_while_another_is_published() {
+    let people = people();
+    let before = list("1.0.0", &json!({}));
+    publish_signed(&people, &before);
+    let latest = people.env.path("site/latest");
+    let old = tree(&latest);
+    let now = before.replace("\"lockfileVersion\":", "\"lockfileVersion\": ");
+    publish_signed(&people, &now);
+    // The publisher was killed after it had sent the statement.
+    for (name, bytes) in old.iter().filter(|(name, _)| !name.starts_with("statement.json")) {
+        people.env.write(&format!("site/latest/{name}"), bytes);
+    }
+    for (name, bytes) in tree(&people.env.path("site")) {
+        people.serve(&format!("/{name}"), bytes);
+    }
+    // The next version has no list.
+    let manifest = people.env.read("r/own/agent.json").replace("1.0.0", "1.1.0");
+    people.env.write("r/own/agent.json", &manifest);
+    fs::remove_file(people.env.path("r/own/package-lock.json")).unwrap();
+    let (base, signer) = (people.server.url("/latest"), public(0).to_string());
+    for previous in [base.as_str(), latest.to_str().unwrap()] {
+        let run = people.env.run(&[
+            "--registry-dir", "r", "--allow-host", &people.server.host, "build", "--out", "next", "--base-url", &base,
+            "--previous", previous, "--signer", &signer,
+        ]);
+        assert_eq!(run.code, 0, "{previous}: {}", run.stderr);
+        let published = people.env.read("next/entries/earlier-closures/own.json");
+        let published: Value = serde_json::from_str(&published).unwrap();
+        assert_eq!(published["closures"][0]["npx"]["packages"], now, "{previous}");
     }
 }
 

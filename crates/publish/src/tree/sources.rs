@@ -18,6 +18,7 @@ use acp_registry_plan::json;
 use acp_registry_plan::manifest::{AgentId, Manifest};
 use acp_registry_plan::revocations::{RevocationLevel, Revocations};
 use acp_registry_plan::statement::{STATEMENT, STATEMENT_SIGNATURE, Statement};
+use acp_registry_plan::sums::content_path;
 use acp_registry_plan::text::printable;
 use acp_registry_plan::versions::HELD;
 use serde_json::Value;
@@ -274,6 +275,23 @@ pub trait PublishedTree: Sync {
         self.read(&format!("../{snapshot}/{name}"))
     }
 
+    /// Returns the content of a file that must have this digest: from its place or, while a publisher replaces it, from what
+    /// snapshots share beside the tree. If neither has it, returns what is in its place.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    fn read_as(&self, name: &str, digest: Sha256) -> Result<Option<Vec<u8>>, PublishedError> {
+        let is_right = |bytes: &Vec<u8>| Sha256::of(bytes) == digest;
+        let found = self.read(name)?;
+        if found.as_ref().is_some_and(is_right) {
+            return Ok(found);
+        }
+        let kept = content_path(&digest.to_string());
+        let kept = kept.rsplit_once('/').map(|(folder, file)| self.read_in_snapshot(folder, file));
+        // A tree that was copied has nothing beside it.
+        Ok(kept.and_then(|kept| kept.ok().flatten()).filter(is_right).or(found))
+    }
+
     /// Returns an error if this is certainly not a published tree. A tree at a URL is not refused, because nothing may
     /// have been published there yet.
     fn refusal(&self) -> Option<PublishedError> {
@@ -385,12 +403,16 @@ impl PublishedTree for SignedTree<'_> {
         }
         // The statement is sent before the files, so that a publisher may have been killed between them.
         if let (Some(digest), Some(snapshot)) = (digest, &self.statement.snapshot)
-            && let Some(kept) = self.tree.read_in_snapshot(snapshot, name)?
+            && let Some(kept) = self.tree.read_in_snapshot(snapshot, name)?.or(self.tree.read_as(name, *digest)?)
             && Sha256::of(&kept) == *digest
         {
             return Ok(Some(kept));
         }
         Err(PublishedError::new(name, &"it is not what the statement of the tree names"))
+    }
+
+    fn read_in_snapshot(&self, snapshot: &str, name: &str) -> Result<Option<Vec<u8>>, PublishedError> {
+        self.tree.read_in_snapshot(snapshot, name)
     }
 
     fn refusal(&self) -> Option<PublishedError> {

@@ -192,7 +192,7 @@ impl<'a> EarlierLists<'a> {
             return Ok(text.clone());
         }
         let name = view.list_path(digest);
-        let text = self.tree.read(&name)?.unwrap_or_default();
+        let text = self.tree.read_as(&name, digest)?.unwrap_or_default();
         if Sha256::of(&text) != digest {
             return Err(PublishedError::new(&name, &"it does not have the digest of its name"));
         }
@@ -231,7 +231,7 @@ impl<'a> EarlierLists<'a> {
         let digest = list_in(&self.list(view, view.group(&agent))?, &agent).map_err(|error| failed(&error))?;
         let found = entry_in(&self.list(view, digest)?, &agent).map_err(|error| failed(&error))?;
         let Some(digest) = found else { return Ok(None) };
-        let text = self.tree.read(&view.entry_path(&agent))?.unwrap_or_default();
+        let text = self.tree.read_as(&view.entry_path(&agent), digest)?.unwrap_or_default();
         if Sha256::of(&text) != digest {
             return Err(failed(&"it does not have the digest that its list names"));
         }
