@@ -136,8 +136,9 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "gate",
         "bump",
         &[
-            "advisories", "check", "config", "digest", "edit", "examination", "finding", "install", "json", "manifest",
-            "http", "registry", "source", "survey", "host", "text", "sources", "verify", "failure",
+            "advisories", "archive", "check", "config", "digest", "edit", "examination", "finding", "install", "json",
+            "manifest", "http", "registry", "revocations", "source", "survey", "host", "text", "sources", "verify",
+            "failure",
         ],
     ),
     (

@@ -201,7 +201,11 @@ fn what_a_repository_does_not_offer_is_said() {
         ("o/new", 2, "`o/new` has no releases\nhelp: publish a release"),
         ("o/next", 2, "names a version\nhelp: for the newest other release, write `o/next@v2.0.0-rc.1`"),
         ("o/refused", 3, "answers 401\nhelp: GitHub wants a valid token: set GITHUB_TOKEN to one, or unset it"),
-        ("o/limited", 3, "\nhelp: GitHub's rate limit is used up for another 30 min: wait, or set GITHUB_TOKEN"),
+        (
+            "o/limited",
+            3,
+            "\nhelp: GitHub's rate limit is used up for another 30 min: wait; it is higher with a token in GITHUB_TOKEN",
+        ),
         ("o/agent@nightly", 2, "names no version"),
         ("o", 2, "write a repository as `OWNER/REPO`"),
     ] {

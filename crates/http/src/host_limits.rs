@@ -203,7 +203,9 @@ pub(super) fn wanted_pause(status: StatusCode, headers: &HeaderMap) -> Option<Pa
         && let Some(reset) = text("x-ratelimit-reset").and_then(|reset| reset.parse().ok())
         && let Some(reset) = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(reset))
     {
-        return Some(Pause::Host(until(reset)));
+        // GitHub counts requests by kind: what limits those of GraphQL does not limit others.
+        let is_for_all = text("x-ratelimit-resource").is_none_or(|kind| kind == "core");
+        return Some(if is_for_all { Pause::Host } else { Pause::Request }(until(reset)));
     }
     retry_after(status, headers).map(Pause::Request)
 }
@@ -346,6 +348,12 @@ mod tests {
         assert!(pause(200, &headers("0", reset.to_string())).is_some());
         assert_eq!(pause(200, &headers("1", reset.to_string())), None);
         assert_eq!(pause(403, &headers("0", u64::MAX.to_string())), None);
+        for (kind, is_for_all) in [("core", true), ("graphql", false)] {
+            let limit = headers("0", reset.to_string()).into_iter().chain([("x-ratelimit-resource", kind.to_owned())]);
+            let headers = limit.map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
+            let pause = wanted_pause(StatusCode::FORBIDDEN, &headers);
+            assert_eq!(matches!(pause, Some(Pause::Host(_))), is_for_all, "{kind}: {pause:?}");
+        }
     }
 
     #[test]

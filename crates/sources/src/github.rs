@@ -111,7 +111,7 @@ impl Github {
         if !error.url.starts_with(self.api.as_str()) {
             return None;
         }
-        let token = "wait, or set GITHUB_TOKEN to a token, with which the limit is higher";
+        let token = "wait; it is higher with a token in GITHUB_TOKEN";
         match error.problem {
             Problem::RateLimited { wait } => {
                 let minutes = wait.as_secs().div_ceil(60).max(1);
