@@ -221,14 +221,17 @@ fn what_has_changed_is_what_git_says() {
     // The index differs although the file equals the commit. The agent is checked nevertheless: checking too much is
     // safe.
     expected.insert("back/agent.json".to_owned());
+    // So is what a link leads to.
+    expected.insert("link".to_owned());
     assert_eq!(changed_paths(&folder, "HEAD").unwrap(), expected);
-    assert_eq!(expected.len(), 11, "{expected:?}");
+    assert_eq!(expected.len(), 12, "{expected:?}");
     // CRLF line ends, as git writes them on Windows, are not a change.
     commit(&env, "two");
-    assert_eq!(changed(&folder, "HEAD"), [] as [&str; 0]);
+    let links = ["link", "linked/agent.json", "moved"];
+    assert_eq!(changed(&folder, "HEAD"), links);
     env.git(&["config", "core.autocrlf", "true"]);
     env.write("r/sub/crlf/agent.json", "crlf\r\n");
-    assert_eq!(changed(&folder, "HEAD"), [] as [&str; 0]);
+    assert_eq!(changed(&folder, "HEAD"), links);
     for wrong in ["nosuch", "--output=x", "HEAD:beside", "HEAD^..HEAD"] {
         let error = changed_paths(&folder, wrong).unwrap_err();
         assert!(error.remedy().is_some_and(|remedy| remedy.contains("fetch it first")), "{wrong}: {error}");
