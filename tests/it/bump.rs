@@ -126,6 +126,7 @@ fn a_trouble_of_one_agent_is_no_concern_of_the_others() {
     let package = json!({ "dist-tags": { "latest": "1.1.0" }, "versions": {
         "1.0.0": { "bin": "a.js", "dist": { "integrity": "sha512-x" } }, "1.1.0": { "bin": "a.js", "dist": { "integrity": "sha512-x" } },
     } });
+    let updated = package.clone();
     let server = Server::answering(move |asked| match asked.path.as_str() {
         "/npm/good" | "/npm/other" => ok(package.to_string()),
         "/npm/down" => status(500),
@@ -173,6 +174,19 @@ fn a_trouble_of_one_agent_is_no_concern_of_the_others() {
     assert_eq!(document["error"]["message"], "no agent could be looked at");
     let run = command(&env, &server, &["godo"]);
     assert!(run.code == 2 && run.stderr.contains("did you mean `good`"), "{}", run.stderr);
+    // An update that is not written counts as one that is left.
+    for id in ["good", "other"] {
+        env.write(&format!("r/{id}/agent.json"), crate::support::manifest(id));
+    }
+    let meanwhile = (env.path("r/good/agent.json"), crate::support::manifest("good") + "\n");
+    let server = Server::answering(move |_| {
+        std::fs::write(&meanwhile.0, &meanwhile.1).unwrap();
+        ok(updated.to_string())
+    });
+    let run = command(&env, &server, &["--apply", "good", "other"]);
+    assert!(run.code == 1 && run.stdout.contains("agent.json has changed meanwhile; run again"), "{}", run.stdout);
+    assert!(env.read("r/good/agent.json").contains("good@1.0.0"));
+    assert!(env.read("r/other/agent.json").contains("other@1.1.0"));
 }
 
 #[test]

@@ -281,7 +281,7 @@ fn what_nobody_has_committed_is_not_published() {
     let scene = Scene::new();
     scene.env.write("r/a/agent.json", crate::support::manifest("a").replace("Made for a test", "Not to be seen yet"));
     let (code, report) = scene.run(&[]);
-    assert_eq!(code, 0, "{report:#}");
+    assert_eq!(code, 1, "{report:#}");
     assert!(report["pull_requests"][0]["message"].as_str().unwrap().contains("commit or restore it"), "{report:#}");
     assert_eq!(report["pull_requests"][1]["status"], "opened");
     assert_eq!(scene.branches(), "bump/b\nmain");

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use acp_registry::advisories::Advisories;
-use acp_registry::bump::{BumpRequest, BumpRun, Bumped, Bumper, ChannelOutcome, Compared, Passed, updated_manifests};
+use acp_registry::bump::{
+    BumpRequest, BumpRun, Bumped, Bumper, ChannelOutcome, Compared, ErrorKind, Passed, updated_manifests,
+};
 use acp_registry::closures::{ClosureChange, ClosureMaker};
 use acp_registry::duration;
 use acp_registry::examination::{Demand, Level, VerdictCounts};
@@ -237,7 +239,13 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let is_unable = |count: usize, errors: usize| count > 0 && count == errors;
     let errors = results.iter().filter(|one| one.result.is_err()).count();
     let not_proposed = proposals.iter().filter(|proposal| proposal.result.is_err()).count();
-    let has_update = results.iter().any(|one| matches!(one.result, Ok(ChannelOutcome::Update(_))));
+    let is_only_found = !args.apply && !args.propose.pull_requests;
+    let is_left = |one: &Bumped| match &one.result {
+        Ok(ChannelOutcome::Update(_)) => is_only_found,
+        Ok(_) => false,
+        Err(error) => error.kind == ErrorKind::NotWritten,
+    };
+    let has_left = not_proposed > 0 || results.iter().any(is_left);
     let failure = if is_unable(results.len(), errors) {
         let is_seen = |one: &Bumped| one.result.as_ref().is_err_and(|error| error.kind.is_of_update());
         let done = if results.iter().any(is_seen) { "updated" } else { "looked at" };
@@ -258,7 +266,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(if let Some(failure) = failure {
         ui.failure(&failure);
         Exit::Unable
-    } else if has_update && !args.apply && !args.propose.pull_requests {
+    } else if has_left {
         Exit::Findings
     } else {
         Exit::Success
