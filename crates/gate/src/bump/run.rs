@@ -1,6 +1,7 @@
 //! A whole run of `bump`: chooses agents, applies updates, and proposes changes of the quarantine.
 
 use acp_registry_plan::failure::Failure;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -112,7 +113,7 @@ impl<'a> BumpRun<'a> {
             troubles.keep(|id| registry.entry(id).is_some());
             write_atomic(path, troubles.to_text().as_bytes())?;
         }
-        let to_hold = to_hold(request, registry, troubles.as_ref(), now);
+        let to_hold = to_hold(request, registry, troubles.as_ref(), &bumped, now);
         let (mut bumped, to_release) = released(request, registry, bumped);
         if request.apply {
             write(registry, &mut bumped);
@@ -140,15 +141,20 @@ fn held<'a>(registry: &'a Registry, id: &str) -> Option<&'a str> {
     quarantine.holds.get(id).map(|hold| hold.reason.as_str())
 }
 
-/// Agents that have had errors for too long, with the reason for the quarantine list.
+/// Agents that have had errors for too long, with the reason for the quarantine list. One whose source limited requests in
+/// this run was not seen to fail.
 fn to_hold(
     request: &BumpRequest,
     registry: &Registry,
     troubles: Option<&Troubles>,
+    bumped: &[Bumped],
     now: OffsetDateTime,
 ) -> Vec<(String, String)> {
     let (Some(after), Some(troubles)) = (request.quarantine_after, troubles) else { return Vec::new() };
-    let free = registry.entries.iter().map(|entry| entry.id.as_str()).filter(|id| held(registry, id).is_none());
+    let is_limited = |one: &Bumped| one.result.as_ref().is_err_and(|error| error.kind == ErrorKind::RateLimited);
+    let limited: BTreeSet<&str> = bumped.iter().filter(|one| is_limited(one)).map(|one| one.id.as_str()).collect();
+    let free = registry.entries.iter().map(|entry| entry.id.as_str());
+    let free = free.filter(|id| held(registry, id).is_none() && !limited.contains(id));
     free.filter_map(|id| Some((id.to_owned(), troubles.reason(id, after, now)?))).collect()
 }
 

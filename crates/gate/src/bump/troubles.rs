@@ -84,7 +84,7 @@ impl Troubles {
         acp_registry_plan::json::to_string(self)
     }
 
-    /// Adds the results of a run. Agents without an error are removed. If no source answered for any agent, the cause
+    /// Adds the results of a run. Agents without an error are removed, and rate limits are not recorded. If no source answered for any agent, the cause
     /// is this machine's network, and nothing is recorded.
     pub fn update(&mut self, bumped: &[Bumped], now: OffsetDateTime) {
         let is_outage = |one: &Bumped| matches!(&one.result, Err(error) if error.kind.is_outage());
@@ -99,9 +99,17 @@ impl Troubles {
                 }
                 continue;
             };
+            // It says nothing about the agent: neither that its updates fail, nor that they work again.
+            if error.kind == ErrorKind::RateLimited {
+                continue;
+            }
             let now = now.replace_nanosecond(0).unwrap_or(now);
             let new = || Trouble { kind: String::new(), since: now, runs: 0 };
             let trouble = self.agents.entry(id.clone()).or_default().entry(name).or_insert_with(new);
+            // Earlier versions of this program recorded rate limits.
+            if trouble.kind == ErrorKind::RateLimited.as_str() {
+                *trouble = new();
+            }
             error.kind.as_str().clone_into(&mut trouble.kind);
             trouble.runs = trouble.runs.saturating_add(1);
         }
@@ -119,7 +127,7 @@ impl Troubles {
     }
 
     /// The reason for putting an agent into quarantine: its stable channel has had errors for at least `after`. Rate
-    /// limits are no reason.
+    /// limits, which earlier versions of this program recorded, are no reason.
     pub fn reason(&self, id: &str, after: Duration, now: OffsetDateTime) -> Option<String> {
         let trouble = self.of(id, Channel::Stable)?;
         let is_over = now - trouble.since >= after && trouble.kind != ErrorKind::RateLimited.as_str();
@@ -176,10 +184,20 @@ mod tests {
         let reason = troubles.reason("a", DAY * 9, now).unwrap();
         assert_eq!(reason, "updates have failed since 2027-01-15: an archive is missing");
         assert!(Troubles::is_proposed(&reason) && !Troubles::is_proposed("it hangs"));
-        troubles.update(&[bumped("a", Some(ErrorKind::RateLimited)), bumped("b", None)], now);
-        assert_eq!(troubles.reason("a", DAY, now), None);
+        let limited = Some(ErrorKind::RateLimited);
+        let limited = [bumped("a", limited), bumped("b", None), bumped("c", limited)];
+        let before = troubles.clone();
+        troubles.update(&limited, now);
+        assert_eq!(troubles, before);
         troubles.keep(|id| id != "a");
         assert_eq!(troubles, Troubles::default());
+        // As an earlier version of this program recorded it.
+        let text = r#"{ "agents": { "a": { "stable": { "kind": "rate_limited", "since": "2026-11-01T00:00:00Z", "runs": 300 } } } }"#;
+        let mut troubles: Troubles = serde_json::from_str(text).unwrap();
+        assert_eq!(troubles.reason("a", DAY, now), None);
+        troubles.update(&[bumped("a", Some(ErrorKind::NotFound)), bumped("b", None)], now);
+        assert_eq!(troubles.reason("a", DAY, now), None);
+        assert_eq!(troubles.of("a", Channel::Stable).unwrap().runs, 1);
     }
 
     #[test]
