@@ -136,9 +136,9 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "gate",
         "bump",
         &[
-            "advisories", "archive", "check", "config", "digest", "edit", "examination", "finding", "install", "json",
-            "manifest", "http", "registry", "revocations", "source", "survey", "host", "text", "sources", "verify",
-            "failure",
+            "advisories", "archive", "check", "closures", "config", "digest", "edit", "examination", "finding",
+            "install", "json", "manifest", "http", "registry", "revocations", "source", "survey", "host", "text",
+            "sources", "verify", "failure",
         ],
     ),
     (
@@ -152,10 +152,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     (
         "gate",
         "closures",
-        &[
-            "advisories", "closure", "host", "http", "install", "manifest", "registry", "sources", "text", "timestamp",
-            "bump",
-        ],
+        &["advisories", "closure", "host", "http", "install", "manifest", "registry", "sources", "text", "timestamp"],
     ),
     (
         "gate",

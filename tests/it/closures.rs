@@ -670,13 +670,17 @@ fn bump_has_the_list_of_a_new_version_made_and_says_what_is_new() {
         "versions": { "1.0.0": version("1.0.0"), "1.1.0": version("1.1.0") },
         "time": { "1.0.0": "2026-01-01T00:00:00Z", "1.1.0": "2026-02-01T00:00:00Z" } });
     people.serve("/npm/own", packument.to_string());
-    let bump = || {
+    let bump_in = |path: &str, code: i32| {
         let arguments =
             ["--allow-host", &people.server.host, "--registry-dir", "r", "bump", "own", "--apply", "--no-cache"];
-        let run = with_npm(&people, &mut people.env.command(&arguments));
-        assert_eq!(run.code, 0, "{} {}", run.stdout, run.stderr);
+        let mut command = people.env.command(&arguments);
+        command.env("PATH", path).env("ACP_REGISTRY_PATH", path).env("ACP_REGISTRY_NPM", people.server.url("/npm/"));
+        let run = Run::of(&mut command);
+        assert_eq!(run.code, code, "{} {}", run.stdout, run.stderr);
         run
     };
+    let path = format!("{}:/usr/bin:/bin", people.env.path("bin").display());
+    let bump = || bump_in(&path, 0);
     let new = list(
         "1.1.0",
         &json!({ "node_modules/s": { "version": "2.0.0", "integrity": format!("sha512-{}==", "A".repeat(86)), "hasInstallScript": true } }),
@@ -741,18 +745,36 @@ fn bump_has_the_list_of_a_new_version_made_and_says_what_is_new() {
     people.env.write("r/registry.toml", "[closures]\nmax-days-newer = 4\n");
     let run = validate(&written.replace("2026-02-02", "2026-2-5"));
     assert!(run.code == 1 && run.stdout.contains("is not a day such as"), "{}", run.stdout);
-    // What cannot be made is said, and the list of the version before is an error from then on.
-    registry(&people.env, Some(&list("1.0.0", &json!({}))));
-    people.env.write("bin/list", "[");
-    let run = bump();
-    let warning =
-        "own/package-lock.json still has the packages of the version before: it was not made anew: it cannot be read";
-    assert!(run.stderr.contains(warning), "{}", run.stderr);
+    // Without its list, a version is not written. Dates are blamed where npm finds no version.
+    let npm = people.env.read("bin/npm");
     let limit =
         "nothing that was published after 2026-02-05T23:59:59Z counts, unless `max-days-newer` below `[closures]`";
-    assert!(run.stderr.contains(limit), "{}", run.stderr);
-    let run = people.env.run(&["--registry-dir", "r", "validate"]);
-    assert!(run.code == 1 && run.stdout.contains("closure/unusable"), "{}", run.stdout);
+    let fails = |path: &str, error: &str, is_of_dates: bool| {
+        registry(&people.env, Some(&list("1.0.0", &json!({}))));
+        let run = bump_in(path, 3);
+        let expected = format!("the update was not written: the list of its packages was not made: {error}");
+        assert!(run.stdout.contains(&expected), "{}", run.stdout);
+        assert_eq!(run.stdout.contains(limit), is_of_dates, "{}", run.stdout);
+        assert!(people.env.read("r/own/agent.json").contains("own@1.0.0"));
+        assert_eq!(people.env.run(&["--registry-dir", "r", "validate"]).code, 0);
+    };
+    people.env.write_program("bin/npm", "#!/bin/sh\necho 'npm error code ETARGET' >&2\nexit 1\n");
+    fails(&path, "npm failed", true);
+    people.env.write_program("bin/npm", &npm);
+    people.env.write("bin/list", "[");
+    fails(&path, "it cannot be read", false);
+    let nothing = keep_only(&people, &[]).display().to_string();
+    fails(&nothing, "npm is not in PATH", false);
+    // A run that ended between the two files is completed by the next one that can.
+    people.env.write("bin/list", &new);
+    people.env.write("r/own/agent.json", manifest("1.1.0"));
+    let run = bump_in(&nothing, 3);
+    assert!(run.stdout.contains("was not made: npm is not in PATH"), "{}", run.stdout);
+    let run = bump();
+    assert!(run.stderr.contains("own/package-lock.json has 2 packages"), "{}", run.stderr);
+    assert!(run.stdout.contains("1 up to date"), "{}", run.stdout);
+    fs::remove_file(people.env.path("bin/called")).unwrap();
+    assert!(bump().stdout.contains("1 up to date") && called(&people).is_empty());
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use acp_registry_client::install::{Error as InstallError, Installer, Source};
+use acp_registry_client::install::{Error as InstallError, InstallFailure, Installer, Source};
 use acp_registry_client::registry::Registry;
 use acp_registry_host::command;
 use acp_registry_host::fs::{PathError, read_bounded, write_atomic};
@@ -18,7 +18,7 @@ use acp_registry_http::Client;
 use acp_registry_plan::closure::{
     CLOSURE_LIMIT, NpmLock, NpmLockPackage, PublishedClosure, WrongClosure, file_name, listed, with_python,
 };
-use acp_registry_plan::manifest::{Channel, Manifest, NpmSpec, PackageKind, Pin};
+use acp_registry_plan::manifest::{Manifest, NpmSpec, PackageKind, Pin};
 use acp_registry_plan::text::{bytes, plural, printable};
 use acp_registry_plan::timestamp::Timestamp;
 use acp_registry_sources::{SourceError, Sources};
@@ -27,7 +27,6 @@ use serde_json::Value;
 use time::OffsetDateTime;
 
 use crate::advisories::Advisories;
-use crate::bump::{Bumped, ChannelOutcome};
 
 /// How many packages a line names.
 const NAMED: usize = 8;
@@ -80,6 +79,15 @@ pub enum ClosureError {
     /// The file cannot be written.
     #[error(transparent)]
     Write(#[from] PathError),
+}
+
+impl ClosureError {
+    /// Whether a version is missing, which npm may have passed over because it is too new.
+    fn is_of_version(&self) -> bool {
+        let Self::Install(error) = self else { return matches!(self, Self::Lacks { .. }) };
+        matches!(error.reason(), InstallFailure::PackageNotFound | InstallFailure::HeldByCooldown)
+            || matches!(&**error, InstallError::Tool(failure) if failure.stderr.contains("code ETARGET"))
+    }
 }
 
 /// What was done for a package of an agent.
@@ -218,10 +226,7 @@ impl ClosureMaker<'_> {
             let last = last.filter(|last| own.is_none_or(|own| *last < own));
             let made = self.make_from(kind, source, None, last).await;
             return made.map_err(|error| match last {
-                // Whatever these are about, more days would not help.
-                Some(last) if !matches!(error, ClosureError::Malicious(_) | ClosureError::Source(_)) => {
-                    ClosureError::Dated { error: Box::new(error), last }
-                }
+                Some(last) if error.is_of_version() => ClosureError::Dated { error: Box::new(error), last },
                 _ => error,
             });
         }
@@ -329,19 +334,6 @@ impl ClosureChange {
     pub fn published(&self) -> Option<((String, PackageKind), PublishedClosure)> {
         let closure = PublishedClosure::new(self.kind, &self.package, &self.done.as_ref().ok()?.text).ok()?;
         Some(((self.id.clone(), self.kind), closure))
-    }
-
-    /// Asks for a review of the update that the closure belongs to, if it was not made, or if more packages have install scripts.
-    pub fn review(&self, bumped: &mut [Bumped]) {
-        let reason = match &self.done {
-            Ok(made) if made.diff.new_scripts.is_empty() => return,
-            Ok(made) => format!("install scripts are new: {}", made.diff.new_scripts.join(", ")),
-            Err(error) => format!("the list of its packages was not made: {error}"),
-        };
-        let own = bumped.iter_mut().find(|one| one.id == self.id && one.channel == Channel::Stable);
-        if let Some(Bumped { result: Ok(ChannelOutcome::Update(update)), .. }) = own {
-            update.reasons.push(reason);
-        }
     }
 
     /// Writes the closure into the registry, if it was made.

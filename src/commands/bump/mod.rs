@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use acp_registry::advisories::Advisories;
 use acp_registry::bump::{
-    BumpRequest, BumpRun, Bumped, Bumper, ChannelOutcome, Compared, ErrorKind, Passed, updated_manifests,
+    BumpRequest, BumpRun, Bumped, Bumper, ChannelOutcome, Compared, ErrorKind, Passed, manifests_with_lists,
+    review_list,
 };
 use acp_registry::closures::{ClosureChange, ClosureMaker};
 use acp_registry::duration;
@@ -222,8 +223,17 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             notes.entry((row.id, row.channel)).or_default().push_str(&text);
         }
     }
-    finish_closures(&mut closures, &registry, &mut results, (args.apply, writes), ui);
-    let finished = session.end(results, now)?;
+    // A version that did not pass gets no list.
+    let kept: BTreeSet<String> =
+        manifests_with_lists(&registry, &results, args.apply).into_iter().map(|(id, _)| id).collect();
+    closures.retain(|change| kept.contains(&change.id));
+    for change in &closures {
+        review_list(change, &mut results);
+    }
+    let finished = session.end(results, &mut closures, now)?;
+    if writes {
+        say_closures(&closures, &finished.bumped, ui);
+    }
     let proposals = if args.propose.pull_requests {
         propose(&args.propose, &registry, &finished.bumped, (&notes, &closures), &client, &sources.github)?
     } else {
@@ -318,7 +328,7 @@ fn new_closures(
     (bumper, allowed): (&Bumper<'_>, &AllowedHosts),
     ui: &Ui,
 ) -> Result<Vec<ClosureChange>, Failure> {
-    let manifests = updated_manifests(registry, results);
+    let manifests = manifests_with_lists(registry, results, args.apply);
     let agents: Vec<_> = manifests.iter().map(|(id, manifest)| (id.as_str(), manifest)).collect();
     let keeps_one = |(id, manifest): &(&str, &Manifest)| registry.closures(id, manifest).next().is_some();
     if !agents.iter().any(keeps_one) {
@@ -341,22 +351,11 @@ fn new_closures(
     signals::run(ui, maker.make(&agents, true))
 }
 
-/// Keeps the lists of agents that are updated, writes them with `--apply`, and says what they have if they are written or proposed.
-fn finish_closures(
-    closures: &mut Vec<ClosureChange>,
-    registry: &Registry,
-    results: &mut [Bumped],
-    (applies, is_said): (bool, bool),
-    ui: &Ui,
-) {
-    let updated: BTreeSet<String> = updated_manifests(registry, results).into_iter().map(|(id, _)| id).collect();
-    closures.retain(|change| updated.contains(&change.id));
+/// Says what the new lists of packages have, of agents that are written or proposed. The report has the others.
+fn say_closures(closures: &[ClosureChange], bumped: &[Bumped], ui: &Ui) {
     for change in closures {
-        if applies {
-            change.write(registry);
-        }
-        change.review(results);
-        if !is_said {
+        let own = bumped.iter().find(|one| one.id == change.id && one.channel == Channel::Stable);
+        if own.is_none_or(|one| one.result.is_err()) {
             continue;
         }
         match &change.done {

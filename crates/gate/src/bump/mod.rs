@@ -41,7 +41,7 @@ pub use newest::{Choice, HeldReason, Policy, choose};
 pub(crate) use offer::version_of_tag;
 pub use offer::{Flaw, Offers, SourceKind, SourceVersion};
 pub use plan::{ChannelOutcome, CheckChange, Compared, ValueChange, VersionUpdate};
-pub use run::{BumpRequest, BumpRun, BumpRunError, Finished, updated_manifests};
+pub use run::{BumpRequest, BumpRun, BumpRunError, Finished, manifests_with_lists, review_list};
 pub use start::{Passed, Starts};
 pub use troubles::{Trouble, Troubles, TroublesError};
 

@@ -13,6 +13,7 @@ use acp_registry_sources::Needs;
 use time::OffsetDateTime;
 
 use super::{Bumped, Bumper, ChannelOutcome, ErrorKind, Troubles, TroublesError, VersionUpdate};
+use crate::closures::{ClosureChange, ClosureError};
 use crate::edit;
 use crate::survey::needs;
 
@@ -101,12 +102,17 @@ impl<'a> BumpRun<'a> {
         bumper.run(self.registry, &self.entries, channels, done).await
     }
 
-    /// Writes the state file, proposes changes of the quarantine, and applies the updates if requested. If an update
-    /// cannot be written, its result becomes an error.
+    /// Writes the state file, proposes changes of the quarantine, and applies the updates with their lists of packages if
+    /// requested. If one of both cannot be written, the result becomes an error.
     ///
     /// # Errors
     /// Returns [`PathError`] if the state file cannot be written; no manifest is changed then.
-    pub fn end(self, bumped: Vec<Bumped>, now: OffsetDateTime) -> Result<Finished, PathError> {
+    pub fn end(
+        self,
+        bumped: Vec<Bumped>,
+        lists: &mut [ClosureChange],
+        now: OffsetDateTime,
+    ) -> Result<Finished, PathError> {
         let Self { registry, request, quarantined, mut troubles, .. } = self;
         if let (Some(troubles), Some(path)) = (&mut troubles, &request.state) {
             troubles.update(&bumped, now);
@@ -116,7 +122,7 @@ impl<'a> BumpRun<'a> {
         let to_hold = to_hold(request, registry, troubles.as_ref(), &bumped, now);
         let (mut bumped, to_release) = released(request, registry, bumped);
         if request.apply {
-            write(registry, &mut bumped);
+            write(registry, &mut bumped, lists);
         }
         Ok(Finished { bumped, quarantined, troubles, to_hold, to_release, is_applied: request.apply })
     }
@@ -182,32 +188,71 @@ impl Bumped {
     }
 }
 
-/// The manifests of agents as their updates of the stable channel would make them, by id.
+/// The manifests of agents for which lists of packages are made, by id: as their updates of the stable channel would make
+/// them. With `repairs`, also those without an update whose list is not that of their package, as it is after a run that
+/// was interrupted.
 #[must_use]
-pub fn updated_manifests(registry: &Registry, bumped: &[Bumped]) -> Vec<(String, Manifest)> {
-    let stable = bumped.iter().filter(|one| one.channel == Channel::Stable && one.edits().next().is_some());
-    let updated = stable.filter_map(|one| {
-        let text = registry.text(&format!("{}/agent.json", one.id))?;
+pub fn manifests_with_lists(registry: &Registry, bumped: &[Bumped], repairs: bool) -> Vec<(String, Manifest)> {
+    let of_one = |one: &Bumped| {
         let edits: Vec<Edit> = one.edits().collect();
-        Some((one.id.clone(), Manifest::parse(apply(text, &edits)).ok()?))
-    });
-    updated.collect()
+        if edits.is_empty() && !(repairs && one.result.is_ok()) {
+            return None;
+        }
+        let text = registry.text(&format!("{}/agent.json", one.id))?;
+        let manifest = Manifest::parse(apply(text, &edits)).ok()?;
+        let is_stale = || registry.closures(&one.id, &manifest).any(|(_, list)| list.is_err());
+        (!edits.is_empty() || is_stale()).then(|| (one.id.clone(), manifest))
+    };
+    bumped.iter().filter(|one| one.channel == Channel::Stable).filter_map(of_one).collect()
 }
 
-/// Writes the updates of each agent. If that fails, the results of its updates become errors.
-pub(super) fn write(registry: &Registry, bumped: &mut [Bumped]) {
+/// Asks for a review of the update that a list belongs to, if it was not made, or if more packages have install scripts.
+pub fn review_list(list: &ClosureChange, bumped: &mut [Bumped]) {
+    let reason = match &list.done {
+        Ok(made) if made.diff.new_scripts.is_empty() => return,
+        Ok(made) => format!("install scripts are new: {}", made.diff.new_scripts.join(", ")),
+        Err(error) => not_made(error),
+    };
+    let own = bumped.iter_mut().find(|one| one.id == list.id && one.channel == Channel::Stable);
+    if let Some(Bumped { result: Ok(ChannelOutcome::Update(update)), .. }) = own {
+        update.reasons.push(reason);
+    }
+}
+
+fn not_made(error: &ClosureError) -> String {
+    format!("the list of its packages was not made: {error}")
+}
+
+/// Writes the updates of each agent, and then its lists of packages. If that fails, the results become errors.
+fn write(registry: &Registry, bumped: &mut [Bumped], lists: &mut [ClosureChange]) {
     for of_agent in bumped.chunk_by_mut(|a, b| a.id == b.id) {
+        let mut own: Vec<_> = lists.iter_mut().filter(|list| list.id == of_agent[0].id).collect();
         let edits: Vec<Edit> = of_agent.iter().flat_map(Bumped::edits).collect();
-        if edits.is_empty() {
-            continue;
-        }
-        let file = format!("{}/agent.json", of_agent[0].id);
-        if let Err(error) = edit::write(registry, &file, &edits) {
-            for one in of_agent.iter_mut().filter(|one| one.edits().next().is_some()) {
-                one.result = Err(ErrorKind::NotWritten.because(error.to_string()));
+        if let Err(message) = write_one(registry, &of_agent[0].id, &edits, &mut own) {
+            let has_list = |one: &Bumped| one.channel == Channel::Stable && one.result.is_ok() && !own.is_empty();
+            for one in of_agent.iter_mut().filter(|one| one.edits().next().is_some() || has_list(one)) {
+                one.result = Err(ErrorKind::NotWritten.because(message.clone()));
             }
         }
     }
+}
+
+/// Writes nothing if a list is missing. The lists come last: the next run makes one anew that is not of the manifest's
+/// package, but would not look at the manifest of another version.
+fn write_one(registry: &Registry, id: &str, edits: &[Edit], lists: &mut [&mut ClosureChange]) -> Result<(), String> {
+    if let Some(error) = lists.iter().find_map(|list| list.done.as_ref().err()) {
+        return Err(not_made(error));
+    }
+    if !edits.is_empty() {
+        edit::write(registry, &format!("{id}/agent.json"), edits).map_err(|error| error.to_string())?;
+    }
+    for list in lists {
+        list.write(registry);
+        if let Err(error) = &list.done {
+            return Err(format!("its list of packages was not written, and the next run makes it anew: {error}"));
+        }
+    }
+    Ok(())
 }
 
 impl From<BumpRunError> for Failure {
