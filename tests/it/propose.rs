@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use crate::server::{Answer, Asked, Server, not_found, ok};
+use crate::server::{Answer, Asked, Server, not_found, ok, status};
 use crate::support::{Env, Run};
 
 /// The state of GitHub and npm.
 struct World {
+    /// The newest version, if there is any, or the status with which npm answers.
     newest: String,
     pulls: Vec<Value>,
     /// Whether requests to open a pull request fail.
@@ -24,6 +25,9 @@ struct Scene {
 }
 
 fn packument(newest: &str) -> Value {
+    if newest.is_empty() {
+        return json!({ "dist-tags": {}, "versions": {} });
+    }
     let version = json!({ "bin": "a.js", "dist": { "integrity": "sha512-x" } });
     json!({ "dist-tags": { "latest": newest }, "versions": { "1.0.0": version, newest: version } })
 }
@@ -33,7 +37,10 @@ fn answer(world: &Mutex<World>, asked: &Asked) -> Answer {
     let body: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
     let is_authorized = asked.header("authorization") == "Bearer token-of-github";
     match (asked.method.as_str(), asked.path.as_str()) {
-        ("GET", "/npm/a" | "/npm/b") => ok(packument(&world.newest).to_string()),
+        ("GET", "/npm/a" | "/npm/b") => match world.newest.parse() {
+            Ok(code) => status(code),
+            Err(_) => ok(packument(&world.newest).to_string()),
+        },
         (_, path) if path.starts_with("/api/") && !is_authorized => (401, vec![], vec![]),
         ("GET", path) if path.starts_with("/api/repos/o/r/pulls?state=open") => {
             let open: Vec<&Value> = world.pulls.iter().filter(|pull| pull["state"] == "open").collect();
@@ -258,6 +265,63 @@ fn what_is_obsolete_is_closed() {
     let states: Vec<Value> = scene.pulls().iter().map(|pull| pull["state"].clone()).collect();
     assert_eq!(states, [json!("closed"), json!("closed"), json!("open")], "a fork's request is none of its business");
     assert_eq!(scene.done(), []);
+}
+
+#[test]
+fn what_is_not_offered_or_wanted_any_more_is_closed() {
+    let scene = Scene::new();
+    let one = |id: &str, what: &str| (id.to_owned(), what.to_owned());
+    // Branches of a person and of another registry in the repository.
+    for (branch, file, committer) in
+        [("bump/tool", "r/tool/agent.json", "p@example.com"), ("bump/c", "x", "bot@example.com")]
+    {
+        scene.env.write(file, "{}");
+        scene.env.git(&["checkout", "-q", "-b", branch]);
+        scene.env.git(&["add", "."]);
+        scene.env.git(&["-c", &format!("user.email={committer}"), "commit", "-q", "--allow-empty", "-m", "other"]);
+        scene.env.git(&["push", "-q", "origin", branch]);
+        scene.env.git(&["checkout", "-q", "main"]);
+    }
+    let others = "bump/c\nbump/tool\nmain";
+    let npm = |answer: &str| answer.clone_into(&mut scene.world.lock().unwrap().newest);
+    let open = || {
+        npm("1.1.0");
+        assert_eq!(scene.done(), both("opened"));
+    };
+    open();
+    // Nothing is known of one that could not be asked.
+    npm("500");
+    let (code, report) = scene.run(&[]);
+    assert_eq!((code, &report["pull_requests"]), (3, &json!([])), "{report:#}");
+    // Its versions are gone, and it is gone itself.
+    for newest in ["", "404"] {
+        npm(newest);
+        let (code, report) = scene.run(&[]);
+        let closed = report["pull_requests"].as_array().unwrap().iter().all(|one| one["status"] == "closed");
+        assert!(code == 3 && closed && scene.branches() == others, "{report:#}");
+        open();
+    }
+    // It is held back: npm does not say how old it is.
+    let (code, report) = scene.run(&["--min-age", "1d"]);
+    assert_eq!((code, &report["held"][0]["to"]), (0, &json!("1.1.0")), "{report:#}");
+    assert_eq!(scene.branches(), others);
+    open();
+    let alone = |text: &str, file: &str| {
+        scene.env.write(file, text);
+        // Agents and channels that are not looked at are left.
+        assert_eq!(scene.run(&["b"]).1["pull_requests"].as_array().unwrap().len(), 1);
+        assert_eq!(scene.run(&["--channel", "preview"]).1["pull_requests"], json!([]));
+        assert_eq!(scene.done(), [one("b", "unchanged"), one("a", "closed")]);
+        assert_eq!(scene.branches(), others.replace("bump/c", "bump/b\nbump/c"));
+        fs::remove_file(scene.env.path(file)).unwrap();
+        assert_eq!(scene.done(), [one("a", "opened"), one("b", "unchanged")]);
+    };
+    alone("{ \"a\": \"it hangs\" }", "r/quarantine.json");
+    alone("[withdrawn]\na = \"gone\"\n", "r/registry.toml");
+    scene.env.git(&["rm", "-q", "-r", "a"]);
+    scene.env.git(&["commit", "-q", "-m", "without a"]);
+    assert_eq!(scene.done(), [one("b", "unchanged"), one("a", "closed")]);
+    assert_eq!(scene.done(), [one("b", "unchanged")]);
 }
 
 #[test]

@@ -7,7 +7,7 @@
 //! * [`Proposer`]: opens, updates and closes pull requests
 //! * [`Proposal`]: the result for one branch
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
@@ -18,7 +18,7 @@ use acp_registry_host::git::{self, Branch, Identity, Remote};
 use acp_registry_http::{Client, Method};
 use acp_registry_plan::failure::Failure;
 use acp_registry_plan::json::List;
-use acp_registry_plan::manifest::Channel;
+use acp_registry_plan::manifest::{Channel, Manifest};
 use acp_registry_plan::source::apply;
 use acp_registry_plan::text::{brief_list, cell, code_span, printable, prose, quote};
 use acp_registry_sources::SourceError;
@@ -26,11 +26,14 @@ use acp_registry_sources::github::Github;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::bump::{Bumped, ChannelOutcome, VersionUpdate};
+use crate::bump::{BumpRequest, Bumped, ChannelOutcome, VersionUpdate, held};
 use crate::closures::ClosureChange;
 
 /// Prefix of all branches that this program creates.
 const PREFIX: &str = "bump/";
+
+/// Suffix of those for preview channels. Ids contain no dots, so it cannot be a part of another agent's branch.
+const PREVIEW: &str = ".preview";
 
 /// Opens, updates and closes pull requests.
 pub struct Proposer<'a> {
@@ -93,7 +96,7 @@ pub enum BranchChange {
     LeftAlone,
     /// A person has closed the pull request for this version, so it is not opened again.
     Declined,
-    /// There is no update any more: the pull request was closed and its branch deleted.
+    /// The update is not offered any more, or not wanted: the pull request was closed and its branch deleted.
     Closed,
 }
 
@@ -223,9 +226,14 @@ impl Proposer<'_> {
 fn branch_name(id: &str, channel: Channel) -> String {
     match channel {
         Channel::Stable => format!("{PREFIX}{id}"),
-        // Ids contain no dots, so this cannot be another agent's branch.
-        Channel::Preview => format!("{PREFIX}{id}.preview"),
+        Channel::Preview => format!("{PREFIX}{id}{PREVIEW}"),
     }
+}
+
+/// The agent and channel of a branch, see [`branch_name`].
+fn agent_of(branch: &str) -> (&str, Channel) {
+    let name = branch.strip_prefix(PREFIX).unwrap_or(branch);
+    name.strip_suffix(PREVIEW).map_or((name, Channel::Stable), |id| (id, Channel::Preview))
 }
 
 /// Maximum length of a value, in bytes, since GitHub rejects texts longer than 65,536 characters.
@@ -561,8 +569,8 @@ impl<'a> Proposer<'a> {
         Ok(Self { client, github, slug, remote, base, identity, label: target.label })
     }
 
-    /// Opens or updates a pull request for each update among these results, and closes those of agents that are up to date. An
-    /// agent whose sources failed keeps its pull request.
+    /// Opens or updates a pull request for each update among these results, and closes those that are obsolete. An agent whose
+    /// sources could not be asked keeps its pull request.
     ///
     /// # Errors
     /// Returns [`Error`] if branches or pull requests cannot be listed. Errors of single agents are in their
@@ -570,6 +578,7 @@ impl<'a> Proposer<'a> {
     pub async fn propose_updates(
         &self,
         registry: &Registry,
+        request: &BumpRequest,
         bumped: &[Bumped],
         notes: &Notes,
         closures: &[ClosureChange],
@@ -577,8 +586,7 @@ impl<'a> Proposer<'a> {
         let head = self.remote.head()?;
         let branches = self.remote.branches(PREFIX)?;
         let open = self.open_pulls().await?.ok_or_else(|| Error::NoRepository(self.slug.clone()))?;
-        let there = |one: &Bumped| {
-            let name = branch_name(&one.id, one.channel);
+        let there = |name: &str| {
             let branch = branches.iter().find(|branch| branch.name == name);
             (branch, open.iter().find(|pull| pull.branch == name))
         };
@@ -594,21 +602,46 @@ impl<'a> Proposer<'a> {
                 closures: closures.iter().filter(is_own).collect(),
                 notes: notes.get(&(one.id.clone(), one.channel)).map_or("", String::as_str),
             };
-            let (branch, pull) = there(one);
+            let (branch, pull) = there(&branch_name(&one.id, one.channel));
             let mut address = pull.map(|pull| pull.address.clone());
             let result = self.propose_one(&head, &wanted, branch, pull, &mut address).await;
             proposals.push(Proposal { id: one.id.clone(), channel: one.channel, result, address });
         }
-        for one in bumped.iter().filter(|one| matches!(one.result, Ok(ChannelOutcome::UpToDate))) {
-            let (branch, pull) = there(one);
-            if branch.is_some() || pull.is_some() {
+        let names = branches.iter().map(|branch| &branch.name).chain(open.iter().map(|pull| &pull.branch));
+        for name in names.collect::<BTreeSet<_>>() {
+            let (branch, pull) = there(name);
+            let (id, channel) = agent_of(name);
+            let one = bumped.iter().find(|one| one.id == id && one.channel == channel);
+            let is_obsolete = match one.map(|one| &one.result) {
+                Some(Ok(outcome)) => !matches!(outcome, ChannelOutcome::Update(_)),
+                Some(Err(error)) => error.kind.has_no_update(),
+                None => is_gone(registry, request, id, channel) && self.is_of_registry(branch, id),
+            };
+            if is_obsolete {
                 let result = self.close(branch, pull).await;
                 let address = pull.map(|pull| pull.address.clone());
-                proposals.push(Proposal { id: one.id.clone(), channel: one.channel, result, address });
+                proposals.push(Proposal { id: id.to_owned(), channel, result, address });
             }
         }
         Ok(proposals)
     }
+
+    /// Whether this program has made the branch, for an agent of this registry: the repository may hold others.
+    fn is_of_registry(&self, branch: Option<&Branch>, id: &str) -> bool {
+        branch.is_some_and(|branch| {
+            self.remote.is_own(branch, &self.identity).unwrap_or_default()
+                && self.remote.file_at(&branch.tip, &format!("{id}/agent.json")).is_some()
+        })
+    }
+}
+
+/// Whether a channel that has no result would have one if it still was in the registry and not in quarantine. Nothing is known
+/// of an agent whose manifest cannot be read.
+fn is_gone(registry: &Registry, request: &BumpRequest, id: &str, channel: Channel) -> bool {
+    let entry = registry.entry(id).filter(|_| held(registry, id).is_none());
+    let has_channel = |manifest: &Manifest| manifest.agent().releases().any(|release| release.channel == channel);
+    request.covers(id, channel)
+        && entry.is_none_or(|entry| entry.manifest.present().is_some_and(|one| !has_channel(one)))
 }
 
 impl From<TargetError> for Failure {

@@ -235,7 +235,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         say_closures(&closures, &finished.bumped, ui);
     }
     let proposals = if args.propose.pull_requests {
-        propose(&args.propose, &registry, &finished.bumped, (&notes, &closures), &client, &sources.github)?
+        propose(&args.propose, &registry, (&request, &finished.bumped), (&notes, &closures), &client, &sources.github)?
     } else {
         Vec::new()
     };
@@ -283,11 +283,11 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     })
 }
 
-/// Opens or updates pull requests for the updates, and closes those of agents that need none any more.
+/// Opens or updates pull requests for the updates, and closes those that are obsolete.
 fn propose(
     args: &ProposeArgs,
     registry: &Registry,
-    bumped: &[Bumped],
+    (request, bumped): (&BumpRequest, &[Bumped]),
     (notes, closures): (&Notes, &[ClosureChange]),
     client: &Client,
     github: &Github,
@@ -309,7 +309,7 @@ fn propose(
     };
     let target = Target { remote: args.remote.clone(), repository, base: args.base.clone(), label: args.label.clone() };
     let proposer = Proposer::new(client, github, &registry.root, target)?;
-    signals::run_and_forget(proposer.propose_updates(registry, bumped, notes, closures))?.map_err(|error| {
+    signals::run_and_forget(proposer.propose_updates(registry, request, bumped, notes, closures))?.map_err(|error| {
         let help = match &error {
             propose::Error::NoRepository(_) => {
                 Some("name another with --repository, or set GITHUB_TOKEN to a token that may read it".to_owned())

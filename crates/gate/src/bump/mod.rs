@@ -41,6 +41,7 @@ pub use newest::{Choice, HeldReason, Policy, choose};
 pub(crate) use offer::version_of_tag;
 pub use offer::{Flaw, Offers, SourceKind, SourceVersion};
 pub use plan::{ChannelOutcome, CheckChange, Compared, ValueChange, VersionUpdate};
+pub(crate) use run::held;
 pub use run::{BumpRequest, BumpRun, BumpRunError, Finished, manifests_with_lists, review_list};
 pub use start::{Passed, Starts};
 pub use troubles::{Trouble, Troubles, TroublesError};
@@ -202,6 +203,12 @@ impl ErrorKind {
     /// Whether a source could not be asked, so that nothing is known about the agent.
     pub fn is_outage(self) -> bool {
         matches!(self, Self::SourceUnavailable | Self::RateLimited)
+    }
+
+    /// Whether the sources have answered, and have no version that the agent could move to.
+    pub(crate) fn has_no_update(self) -> bool {
+        let is_of_sources = matches!(self, Self::NotFound | Self::VersionsDisagree | Self::Downgrade);
+        is_of_sources || (self.is_of_update() && self != Self::NotWritten)
     }
 
     /// Whether the agent was looked at, and its update does not work.

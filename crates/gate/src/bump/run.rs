@@ -32,6 +32,14 @@ pub struct BumpRequest {
     pub apply: bool,
 }
 
+impl BumpRequest {
+    /// Whether a channel of an agent is looked at, if the registry has it.
+    pub(crate) fn covers(&self, id: &str, channel: Channel) -> bool {
+        (self.ids.is_empty() || self.ids.iter().any(|one| one == id))
+            && (self.channels.is_empty() || self.channels.contains(&channel))
+    }
+}
+
 /// Why a run could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum BumpRunError {
@@ -142,7 +150,7 @@ fn entries<'a>(request: &BumpRequest, registry: &'a Registry) -> (Vec<&'a AgentF
 }
 
 /// The reason why an agent is in quarantine, if it is.
-fn held<'a>(registry: &'a Registry, id: &str) -> Option<&'a str> {
+pub(crate) fn held<'a>(registry: &'a Registry, id: &str) -> Option<&'a str> {
     let Loaded::Present(quarantine) = &registry.quarantine else { return None };
     quarantine.holds.get(id).map(|hold| hold.reason.as_str())
 }
