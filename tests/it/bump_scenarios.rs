@@ -153,7 +153,8 @@ fn answer(scenario: &Scenario, asked: &Asked) -> Answer {
     match scenario.files.get(&decoded) {
         Some(Value::Number(code)) => {
             let (code, _, body) = status(u16::try_from(code.as_u64().unwrap()).unwrap());
-            return (code, vec![("Retry-After", "9999".to_owned())], body);
+            let wait = (code != 403).then(|| ("Retry-After", "9999".to_owned()));
+            return (code, Vec::from_iter(wait), body);
         }
         Some(Value::String(body)) => return ok(body.as_bytes()),
         _ => {}

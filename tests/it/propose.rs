@@ -14,8 +14,8 @@ struct World {
     /// The newest version, if there is any, or the status with which npm answers.
     newest: String,
     pulls: Vec<Value>,
-    /// Whether requests to open a pull request fail.
-    is_down: bool,
+    /// The answer to requests to open a pull request, if they fail.
+    refusal: Option<Answer>,
 }
 
 struct Scene {
@@ -50,7 +50,7 @@ fn answer(world: &Mutex<World>, asked: &Asked) -> Answer {
             let closed: Vec<&Value> = world.pulls.iter().filter(|pull| pull["state"] == "closed").collect();
             ok(json!(closed).to_string())
         }
-        ("POST", "/api/repos/o/r/pulls") if world.is_down => (502, vec![], vec![]),
+        ("POST", "/api/repos/o/r/pulls") if world.refusal.is_some() => world.refusal.clone().unwrap(),
         ("POST", "/api/repos/o/r/pulls") => {
             // Like GitHub: one open pull request per branch.
             if world.pulls.iter().any(|pull| pull["state"] == "open" && pull["head"]["ref"] == body["head"]) {
@@ -84,7 +84,7 @@ impl Scene {
     /// A registry with two agents, committed and pushed to a bare repository.
     fn new() -> Self {
         let env = Env::with(&["a", "b"]);
-        let world = Arc::new(Mutex::new(World { newest: "1.1.0".to_owned(), pulls: Vec::new(), is_down: false }));
+        let world = Arc::new(Mutex::new(World { newest: "1.1.0".to_owned(), pulls: Vec::new(), refusal: None }));
         let known = world.clone();
         let server = Server::answering(move |asked| answer(&known, asked));
         let scene = Self { env, server, world };
@@ -216,13 +216,28 @@ fn the_list_of_packages_comes_with_the_request() {
 #[test]
 fn a_run_that_broke_off_is_completed() {
     let scene = Scene::new();
-    scene.world.lock().unwrap().is_down = true;
-    let (code, report) = scene.run(&[]);
-    assert_eq!(code, 3, "{report:#}");
-    assert!(report["pull_requests"][0]["message"].as_str().unwrap().contains("answers 502"), "{report:#}");
+    let not_permitted = "GitHub Actions is not permitted to create or approve pull requests";
+    let permit = "in Settings, Actions, General of the repository, enable";
+    for (code, answer, expected) in [
+        (502, String::new(), "/pulls answers 502".to_owned()),
+        (403, json!({ "message": format!("{not_permitted}.") }).to_string(), format!("403: {not_permitted}; {permit}")),
+        (
+            422,
+            json!({ "message": "Validation Failed", "errors": [{ "message": "No commits\u{1b}" }, { "code": "x" }] })
+                .to_string(),
+            "/pulls answers 422: Validation Failed; No commits\\u{1b}".to_owned(),
+        ),
+        (422, json!({ "message": "x".repeat(9999) }).to_string(), format!("422: {}", "x".repeat(500))),
+    ] {
+        scene.world.lock().unwrap().refusal = Some((code, vec![], answer.into_bytes()));
+        let (code, report) = scene.run(&[]);
+        assert_eq!(code, 3, "{report:#}");
+        let message = report["pull_requests"][0]["message"].as_str().unwrap();
+        assert!(message.contains(&expected) && message.len() < 700, "{report:#}");
+    }
     assert_eq!(scene.branches(), "bump/a\nbump/b\nmain");
     let tip = scene.in_remote(&["rev-parse", "bump/a"]);
-    scene.world.lock().unwrap().is_down = false;
+    scene.world.lock().unwrap().refusal = None;
     assert_eq!(scene.done(), both("opened"));
     assert_eq!(scene.in_remote(&["rev-parse", "bump/a"]), tip, "what was there already is not made again");
     assert_eq!(scene.pulls().len(), 2);

@@ -310,6 +310,10 @@ fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(VALUE)]
 }
 
+/// What GitHub says where a workflow's own token may open no pull request, and which setting lets it.
+const NOT_PERMITTED: &str = "GitHub Actions is not permitted to create";
+const PERMIT: &str = "in Settings, Actions, General of the repository, enable \"Allow GitHub Actions to create and approve pull requests\"";
+
 /// Number of pull requests per page, and maximum number of pages.
 const PER_PAGE: usize = 100;
 const PAGES: usize = 50;
@@ -418,7 +422,10 @@ impl Proposer<'_> {
         let request =
             json!({ "head": branch, "base": self.base, "title": title, "body": body, "maintainer_can_modify": true });
         let value = self.client.change(Method::POST, &self.url("pulls"), &request).await;
-        let value = value.map_err(|error| error.to_string())?;
+        let value = value.map_err(|error| {
+            let message = error.to_string();
+            if message.contains(NOT_PERMITTED) { format!("{message}; {PERMIT}") } else { message }
+        })?;
         pull(&value).ok_or_else(|| {
             "GitHub's response to the new pull request has no number; the next run will find it".to_owned()
         })

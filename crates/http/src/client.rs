@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use acp_registry_plan::digest::Sha256;
+use acp_registry_plan::text::printable;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response, StatusCode, header, redirect};
@@ -627,11 +628,27 @@ impl Client {
         let mut reply = self.send(&request).await?;
         let status = reply.response.status();
         if !status.is_success() {
-            return Err(reply.fail(Problem::Status(status.as_u16())));
+            let answer = reply.body(ANSWER_LIMIT).await.unwrap_or_default();
+            let status = status.as_u16();
+            let explained = |message| Problem::Explained { status, message };
+            return Err(reply.fail(explanation(&answer).map_or(Problem::Status(status), explained)));
         }
         let text = reply.body(ANSWER_LIMIT).await?;
         Ok(serde_json::from_slice(&text).unwrap_or_default())
     }
+}
+
+/// Maximum length of an explanation, in bytes.
+const EXPLANATION: usize = 500;
+
+/// Why a host refuses a change, if it answers as GitHub does: `message`, and that of each of the `errors`.
+fn explanation(answer: &[u8]) -> Option<String> {
+    let answer: Value = serde_json::from_slice(answer).ok()?;
+    let errors = answer["errors"].as_array().into_iter().flatten().map(|error| error["message"].as_str());
+    let all = std::iter::once(answer["message"].as_str()).chain(errors).flatten();
+    let text = all.map(|message| message.trim_end_matches('.')).collect::<Vec<_>>().join("; ");
+    let text = &text[..text.floor_char_boundary(EXPLANATION)];
+    (!text.is_empty()).then(|| printable(text).into_owned())
 }
 
 /// How long a host may take until the headers of its answer are there.

@@ -83,6 +83,14 @@ pub enum Problem {
     /// The host answered with an error.
     #[error("answers {0}")]
     Status(u16),
+    /// The host refused a change, and said why.
+    #[error("answers {status}: {message}")]
+    Explained {
+        /// The status.
+        status: u16,
+        /// What the host says. Printable.
+        message: String,
+    },
     /// The answer is larger than it may be.
     #[error("is larger than {limit} bytes")]
     TooLarge {
@@ -186,6 +194,7 @@ impl Problem {
         matches!(
             self,
             Self::Status(_)
+                | Self::Explained { .. }
                 | Self::RateLimited { .. }
                 | Self::TooLarge { .. }
                 | Self::Incomplete { .. }

@@ -234,8 +234,8 @@ impl From<SourceError> for Error {
 impl From<FetchError> for Error {
     fn from(error: FetchError) -> Self {
         let kind = match error.problem {
-            // GitHub uses 403 for rate limits where others use 429.
-            Problem::RateLimited { .. } | Problem::Status(403 | 429) => ErrorKind::RateLimited,
+            // GitHub's 403 for a rate limit has headers that say so, by which it is known here.
+            Problem::RateLimited { .. } | Problem::Status(429) => ErrorKind::RateLimited,
             Problem::Status(404 | 410) => ErrorKind::NotFound,
             _ => ErrorKind::SourceUnavailable,
         };
