@@ -9,11 +9,16 @@ use serde_json::{Value, json};
 use crate::server::{Answer, Asked, Server, not_found, ok, status};
 use crate::support::{Env, Run};
 
+/// Platforms of an agent with archives.
+const PLATFORMS: [&str; 3] = ["linux-x86_64", "darwin-aarch64", "windows-x86_64"];
+
 /// The state of GitHub and npm.
 struct World {
     /// The newest version, if there is any, or the status with which npm answers.
     newest: String,
     pulls: Vec<Value>,
+    /// Of the digests on GitHub, a character.
+    digest: String,
     /// The answer to requests to open a pull request, if they fail.
     refusal: Option<Answer>,
 }
@@ -41,6 +46,15 @@ fn answer(world: &Mutex<World>, asked: &Asked) -> Answer {
             Ok(code) => status(code),
             Err(_) => ok(packument(&world.newest).to_string()),
         },
+        (_, path) if path.starts_with("/o/x/releases/download/v1.1.0/") => ok("archive"),
+        ("GET", path) if path.starts_with("/api/repos/o/x/releases") => {
+            let digest = format!("sha256:{}", world.digest.repeat(64));
+            let asset = |name: &&str| json!({ "name": format!("{name}.zip"), "digest": digest, "state": "uploaded" });
+            let assets: Value = PLATFORMS.iter().map(asset).collect();
+            let release =
+                |tag: &str| json!({ "tag_name": tag, "published_at": "2026-01-01T00:00:00Z", "assets": assets });
+            ok(json!([release("v1.1.0"), release("v1.0.0")]).to_string())
+        }
         (_, path) if path.starts_with("/api/") && !is_authorized => (401, vec![], vec![]),
         ("GET", path) if path.starts_with("/api/repos/o/r/pulls?state=open") => {
             let open: Vec<&Value> = world.pulls.iter().filter(|pull| pull["state"] == "open").collect();
@@ -84,7 +98,12 @@ impl Scene {
     /// A registry with two agents, committed and pushed to a bare repository.
     fn new() -> Self {
         let env = Env::with(&["a", "b"]);
-        let world = Arc::new(Mutex::new(World { newest: "1.1.0".to_owned(), pulls: Vec::new(), refusal: None }));
+        let world = Arc::new(Mutex::new(World {
+            newest: "1.1.0".to_owned(),
+            pulls: Vec::new(),
+            digest: String::new(),
+            refusal: None,
+        }));
         let known = world.clone();
         let server = Server::answering(move |asked| answer(&known, asked));
         let scene = Self { env, server, world };
@@ -364,6 +383,61 @@ fn what_nobody_has_committed_is_not_published() {
     assert!(report["pull_requests"][0]["message"].as_str().unwrap().contains("commit or restore it"), "{report:#}");
     assert_eq!(report["pull_requests"][1]["status"], "opened");
     assert_eq!(scene.branches(), "bump/b\nmain");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_manifest_is_compared_as_git_does() {
+    let scene = Scene::new();
+    // The checkout has other line endings than the commit, and one folder is a link.
+    fs::rename(scene.env.path("r/b"), scene.env.path("r/c")).unwrap();
+    std::os::unix::fs::symlink("c", scene.env.path("r/b")).unwrap();
+    scene.env.write("r/.gitattributes", "*.json text eol=crlf\n");
+    scene.env.git(&["add", "."]);
+    scene.env.git(&["commit", "-q", "-m", "two"]);
+    fs::remove_file(scene.env.path("r/a/agent.json")).unwrap();
+    scene.env.git(&["checkout", "-q", "--", "a/agent.json"]);
+    assert!(scene.env.read("r/a/agent.json").contains("\r\n"));
+    assert_eq!(scene.run(&["a", "b"]).0, 0);
+    assert_eq!(scene.branches(), "bump/a\nbump/b\nmain");
+    for (branch, file) in [("bump/a", "a/agent.json"), ("bump/b", "c/agent.json")] {
+        let range = format!("{branch}~1..{branch}");
+        assert_eq!(scene.in_remote(&["diff", "--numstat", &range]), format!("2\t2\t{file}"));
+    }
+}
+
+#[test]
+fn other_bytes_of_a_version_need_a_review() {
+    let scene = Scene::new();
+    let target = |platform: &str| {
+        let url = scene.server.url(&format!("/o/x/releases/download/v1.0.0/{platform}.zip"));
+        json!({ "archive": url, "cmd": "./a.exe", "sha256": "1".repeat(64) })
+    };
+    let binary: serde_json::Map<_, _> = PLATFORMS.iter().map(|name| ((*name).to_owned(), target(name))).collect();
+    let manifest = json!({ "id": "a", "name": "A", "version": "1.0.0", "description": "Made for a test", "license": "MIT",
+                           "authors": ["A"], "distribution": { "binary": binary } });
+    scene.env.write("r/a/agent.json", serde_json::to_string_pretty(&manifest).unwrap());
+    scene.env.git(&["commit", "-q", "-a", "-m", "two"]);
+    let digest = |digest: &str| digest.clone_into(&mut scene.world.lock().unwrap().digest);
+    let labels = || scene.pulls()[0]["labels"].clone();
+    let run = || scene.run(&["a"]).1;
+    digest("2");
+    let report = run();
+    assert_eq!(
+        (&report["pull_requests"][0]["status"], labels()),
+        (&json!("opened"), json!([{ "name": "bot" }])),
+        "{report:#}"
+    );
+    digest("3");
+    let reason = "the digests of 1.1.0 have changed since it was proposed";
+    for status in ["updated", "unchanged"] {
+        let report = run();
+        assert_eq!(report["pull_requests"][0]["status"], status);
+        assert_eq!(report["updates"][0]["reasons"], json!([reason]));
+        assert_eq!(labels(), json!([]));
+        assert!(scene.pulls()[0]["body"].as_str().unwrap().contains(&format!("\n- {reason}\n")));
+        assert!(scene.in_remote(&["show", "bump/a:a/agent.json"]).contains(&"3".repeat(64)));
+    }
 }
 
 #[test]

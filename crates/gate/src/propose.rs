@@ -18,7 +18,7 @@ use acp_registry_host::git::{self, Branch, Identity, Remote};
 use acp_registry_http::{Client, Method};
 use acp_registry_plan::failure::Failure;
 use acp_registry_plan::json::List;
-use acp_registry_plan::manifest::{Channel, Manifest};
+use acp_registry_plan::manifest::{BinaryTarget, Channel, Manifest, Release};
 use acp_registry_plan::source::apply;
 use acp_registry_plan::text::{brief_list, cell, code_span, printable, prose, quote};
 use acp_registry_sources::SourceError;
@@ -59,11 +59,11 @@ struct ProposedUpdate<'a> {
     /// Name of the agent's folder.
     id: &'a str,
     /// The update.
-    update: &'a VersionUpdate,
-    /// The current text of the manifest.
-    original: &'a str,
-    /// The updated text of the manifest.
-    manifest: String,
+    update: &'a mut VersionUpdate,
+    /// The manifest that it was planned for.
+    manifest: &'a Manifest,
+    /// The directory of the registry.
+    root: &'a Path,
     /// The closures of the new version, if the registry keeps them.
     closures: Vec<&'a ClosureChange>,
     /// Further information for the reviewer, as Markdown without untrusted text: the result of a handshake.
@@ -143,7 +143,7 @@ impl Proposer<'_> {
     async fn propose_one(
         &self,
         head: &str,
-        wanted: &ProposedUpdate<'_>,
+        wanted: &mut ProposedUpdate<'_>,
         branch: Option<&Branch>,
         pull: Option<&Pull>,
         address: &mut Option<String>,
@@ -155,52 +155,79 @@ impl Proposer<'_> {
             return Ok(BranchChange::LeftAlone);
         }
         let name = branch_name(wanted.id, wanted.update.channel);
-        let path = format!("{}/agent.json", wanted.id);
+        let path = in_checkout(wanted.root, &format!("{}/agent.json", wanted.id));
         let title = title(wanted);
-        if self.remote.file_at(head, &path).as_deref() != Some(wanted.original.as_bytes()) {
-            // Uncommitted changes must not be published.
+        // Uncommitted changes must not be published. The checkout may have other line endings than the commit.
+        let is_same =
+            |committed: &Manifest| !committed.has_duplicate_keys() && committed.value() == wanted.manifest.value();
+        let Some(committed) = self.manifest_at(head, &path).filter(is_same) else {
             return Err(format!("{path} differs from the checked-out commit; commit or restore it first"));
-        }
+        };
+        let edits = wanted.update.edits_of(&committed).map_err(|error| error.to_string())?;
+        let manifest = apply(committed.text(), &edits);
         if pull.is_none() && self.is_declined(&name, &title).await.map_err(|error| error.to_string())? {
             return Ok(BranchChange::Declined);
         }
+        let reason = format!("the digests of {} have changed since it was proposed", wanted.update.to);
+        let proposed = branch.and_then(|branch| self.manifest_at(&branch.tip, &path));
+        // The text of the request keeps it for later runs.
+        let is_known = pull.is_some_and(|pull| pull.title == title && pull.body.contains(&to_review(&reason)));
+        if is_known || proposed.is_some_and(|proposed| has_other_digests(&proposed, &manifest, wanted.update.channel)) {
+            wanted.update.reasons.push(reason);
+        }
         // Compares the contents of the branch rather than its base, since the main branch may change often.
-        let mut files = vec![(path.as_str(), wanted.manifest.as_bytes())];
-        let closures = wanted.closures.iter().filter_map(|one| Some((one.file.as_str(), one.done.as_ref().ok()?)));
-        files.extend(closures.map(|(file, made)| (file, made.text.as_bytes())));
+        let made = wanted.closures.iter().filter_map(|one| Some((&one.file, one.done.as_ref().ok()?)));
+        let lists: Vec<_> = made.map(|(file, made)| (in_checkout(wanted.root, file), &made.text)).collect();
+        let lists = lists.iter().map(|(path, text)| (path.as_str(), text.as_bytes()));
+        let files: Vec<_> = std::iter::once((path.as_str(), manifest.as_bytes())).chain(lists).collect();
         let holds = branch.is_some_and(|branch| {
             files.iter().all(|(path, text)| self.remote.file_at(&branch.tip, path).as_deref() == Some(*text))
         });
+        let body = body(wanted);
+        let is_straightforward = wanted.update.is_straightforward();
+        let mut has_changed = !holds;
+        // A label set for an earlier version must not be on a change that needs a review, not even while this program runs.
+        if let Some(pull) = pull.filter(|_| !is_straightforward) {
+            has_changed |= self.describe(pull, &title, &body, false).await?;
+        }
         if !holds {
             let message = commit(wanted);
             let commit = self.remote.commit(head, &files, &message, &self.identity);
             let commit = commit.map_err(why)?;
             self.remote.push(&name, &commit, branch.map(|branch| branch.tip.as_str())).map_err(why)?;
         }
-        let body = body(wanted);
-        let (number, done) = match pull {
-            None => {
-                let opened = self.create(&name, &title, &body).await?;
-                *address = Some(opened.address);
-                (opened.number, BranchChange::Opened)
-            }
-            Some(pull) if holds && pull.title == title && pull.body == body => (pull.number, BranchChange::Unchanged),
-            Some(pull) => {
-                self.patch(&format!("pulls/{}", pull.number), &json!({ "title": title, "body": body })).await?;
-                (pull.number, BranchChange::Updated)
-            }
+        let Some(pull) = pull else {
+            let opened = self.create(&name, &title, &body).await?;
+            *address = Some(opened.address.clone());
+            self.describe(&opened, &title, &body, is_straightforward).await?;
+            return Ok(BranchChange::Opened);
         };
-        if let Some(label) = &self.label {
-            let has = pull.is_some_and(|pull| pull.labels.contains(label));
-            // A label set for an earlier version must not stay on a change that needs a review.
-            if wanted.update.is_straightforward() != has {
-                let mut labels: Vec<String> = pull.map(|pull| pull.labels.clone()).unwrap_or_default();
-                labels.retain(|one| one != label);
-                labels.extend(wanted.update.is_straightforward().then(|| label.clone()));
-                self.patch(&format!("issues/{number}"), &json!({ "labels": labels })).await?;
-            }
+        if is_straightforward {
+            has_changed |= self.describe(pull, &title, &body, true).await?;
         }
-        Ok(done)
+        Ok(if has_changed { BranchChange::Updated } else { BranchChange::Unchanged })
+    }
+
+    /// Sets the title, the text and the label of a request. Returns whether title or text were others.
+    async fn describe(&self, pull: &Pull, title: &str, body: &str, is_straightforward: bool) -> Result<bool, String> {
+        let is_other = pull.title != title || pull.body != body;
+        if is_other {
+            self.patch(&format!("pulls/{}", pull.number), &json!({ "title": title, "body": body })).await?;
+        }
+        if let Some(label) = &self.label
+            && pull.labels.contains(label) != is_straightforward
+        {
+            let mut labels = pull.labels.clone();
+            labels.retain(|one| one != label);
+            labels.extend(is_straightforward.then(|| label.clone()));
+            self.patch(&format!("issues/{}", pull.number), &json!({ "labels": labels })).await?;
+        }
+        Ok(is_other)
+    }
+
+    /// The manifest at a commit.
+    fn manifest_at(&self, commit: &str, path: &str) -> Option<Manifest> {
+        Manifest::parse(String::from_utf8(self.remote.file_at(commit, path)?).ok()?).ok()
     }
 
     async fn close(&self, branch: Option<&Branch>, pull: Option<&Pull>) -> Result<BranchChange, String> {
@@ -220,6 +247,31 @@ impl Proposer<'_> {
         }
         Ok(BranchChange::Closed)
     }
+}
+
+/// Whether the archives of a version that was proposed are others now, by their digests.
+fn has_other_digests(proposed: &Manifest, now: &str, channel: Channel) -> bool {
+    let Ok(now) = Manifest::parse(now.to_owned()) else { return false };
+    let of_channel = |release: &Release<'_>| release.channel == channel;
+    let before = proposed.agent().releases().find(of_channel);
+    let Some((before, now)) = before.zip(now.agent().releases().find(of_channel)) else { return false };
+    let is_other = |target: &BinaryTarget| {
+        let same = now.distribution.binary.iter().find(|other| other.platform == target.platform);
+        target.sha256.is_some() && same.is_none_or(|same| same.sha256 != target.sha256)
+    };
+    before.version == now.version && before.distribution.binary.iter().any(is_other)
+}
+
+/// The path of a file of an agent in git, which does not follow a folder that is a link.
+fn in_checkout(root: &Path, file: &str) -> String {
+    let Some((folder, name)) = file.split_once('/') else { return file.to_owned() };
+    let real = || {
+        let root = root.canonicalize().ok()?;
+        let real = root.join(folder).canonicalize().ok()?;
+        let parts: Option<Vec<&str>> = real.strip_prefix(root).ok()?.iter().map(|part| part.to_str()).collect();
+        Some(parts?.join("/"))
+    };
+    format!("{}/{name}", real().unwrap_or_else(|| folder.to_owned()))
 }
 
 /// The name of the branch for an agent and channel.
@@ -250,7 +302,7 @@ fn commit(wanted: &ProposedUpdate<'_>) -> String {
 
 /// The description of a pull request. It depends only on the update, so that it can be compared with the existing one.
 fn body(wanted: &ProposedUpdate<'_>) -> String {
-    let update = wanted.update;
+    let update = &*wanted.update;
     let sources: Vec<&str> = update.sources.iter().map(|source| source.as_str()).collect();
     let mut out = format!(
         "**{}** from {} to **{}**, offered by {}.\n\n",
@@ -277,7 +329,7 @@ fn body(wanted: &ProposedUpdate<'_>) -> String {
     } else {
         out.push_str("\nNeeds a review:\n\n");
         for reason in &update.reasons {
-            out.push_str(&format!("- {}\n", prose(cut(&printable(reason)))));
+            out.push_str(&to_review(reason));
         }
     }
     for change in &wanted.closures {
@@ -296,6 +348,11 @@ fn body(wanted: &ProposedUpdate<'_>) -> String {
         out.push_str(&format!("\n{}\n", wanted.notes.trim_end()));
     }
     out
+}
+
+/// A reason for a review, as a line of the description.
+fn to_review(reason: &str) -> String {
+    format!("- {}\n", prose(cut(&printable(reason))))
 }
 
 fn shown(text: &str) -> String {
@@ -577,7 +634,8 @@ impl<'a> Proposer<'a> {
     }
 
     /// Opens or updates a pull request for each update among these results, and closes those that are obsolete. An agent whose
-    /// sources could not be asked keeps its pull request.
+    /// sources could not be asked keeps its pull request. An update whose digests are others than those in its request gets a
+    /// reason for a review.
     ///
     /// # Errors
     /// Returns [`Error`] if branches or pull requests cannot be listed. Errors of single agents are in their
@@ -586,7 +644,7 @@ impl<'a> Proposer<'a> {
         &self,
         registry: &Registry,
         request: &BumpRequest,
-        bumped: &[Bumped],
+        bumped: &mut [Bumped],
         notes: &Notes,
         closures: &[ClosureChange],
     ) -> Result<Vec<Proposal>, Error> {
@@ -598,21 +656,22 @@ impl<'a> Proposer<'a> {
             (branch, open.iter().find(|pull| pull.branch == name))
         };
         let mut proposals = Vec::new();
-        for (one, update) in bumped.iter().filter_map(|one| Some((one, one.update()?))) {
-            let original = registry.text(&format!("{}/agent.json", one.id)).unwrap_or_default();
-            let is_own = |change: &&ClosureChange| change.id == one.id && one.channel == Channel::Stable;
-            let wanted = ProposedUpdate {
-                id: &one.id,
+        for one in &mut *bumped {
+            let Bumped { id, channel, result: Ok(ChannelOutcome::Update(update)), .. } = one else { continue };
+            let Some(manifest) = registry.entry(id).and_then(|entry| entry.manifest.present()) else { continue };
+            let is_own = |change: &&ClosureChange| change.id == *id && *channel == Channel::Stable;
+            let mut wanted = ProposedUpdate {
+                id,
                 update,
-                original,
-                manifest: apply(original, &update.edits),
+                manifest,
+                root: &registry.root,
                 closures: closures.iter().filter(is_own).collect(),
-                notes: notes.get(&(one.id.clone(), one.channel)).map_or("", String::as_str),
+                notes: notes.get(&(id.clone(), *channel)).map_or("", String::as_str),
             };
-            let (branch, pull) = there(&branch_name(&one.id, one.channel));
+            let (branch, pull) = there(&branch_name(id, *channel));
             let mut address = pull.map(|pull| pull.address.clone());
-            let result = self.propose_one(&head, &wanted, branch, pull, &mut address).await;
-            proposals.push(Proposal { id: one.id.clone(), channel: one.channel, result, address });
+            let result = self.propose_one(&head, &mut wanted, branch, pull, &mut address).await;
+            proposals.push(Proposal { id: id.clone(), channel: *channel, result, address });
         }
         let names = branches.iter().map(|branch| &branch.name).chain(open.iter().map(|pull| &pull.branch));
         for name in names.collect::<BTreeSet<_>>() {

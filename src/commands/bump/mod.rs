@@ -230,12 +230,19 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     for change in &closures {
         review_list(change, &mut results);
     }
-    let finished = session.end(results, &mut closures, now)?;
+    let mut finished = session.end(results, &mut closures, now)?;
     if writes {
         say_closures(&closures, &finished.bumped, ui);
     }
     let proposals = if args.propose.pull_requests {
-        propose(&args.propose, &registry, (&request, &finished.bumped), (&notes, &closures), &client, &sources.github)?
+        propose(
+            &args.propose,
+            &registry,
+            (&request, &mut finished.bumped),
+            (&notes, &closures),
+            &client,
+            &sources.github,
+        )?
     } else {
         Vec::new()
     };
@@ -287,7 +294,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
 fn propose(
     args: &ProposeArgs,
     registry: &Registry,
-    (request, bumped): (&BumpRequest, &[Bumped]),
+    (request, bumped): (&BumpRequest, &mut [Bumped]),
     (notes, closures): (&Notes, &[ClosureChange]),
     client: &Client,
     github: &Github,

@@ -195,6 +195,15 @@ impl Bumper<'_> {
 }
 
 impl VersionUpdate {
+    /// The edits of another text of the same manifest, such as one with other line endings.
+    pub(crate) fn edits_of(&self, manifest: &Manifest) -> Result<Vec<Edit>, Error> {
+        let mut same = Self::default();
+        for change in &self.changes {
+            same.set(manifest, &change.pointer, change.to.as_deref())?;
+        }
+        Ok(same.edits)
+    }
+
     /// Sets, adds or removes a value.
     fn set(&mut self, manifest: &Manifest, pointer: &str, to: Option<&str>) -> Result<(), Error> {
         let manifest_value = manifest.value();
