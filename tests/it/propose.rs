@@ -430,13 +430,17 @@ fn other_bytes_of_a_version_need_a_review() {
     );
     digest("3");
     let reason = "the digests of 1.1.0 have changed since it was proposed";
-    for status in ["updated", "unchanged"] {
+    for status in ["updated", "unchanged", "updated"] {
         let report = run();
         assert_eq!(report["pull_requests"][0]["status"], status);
+        assert_eq!(scene.pulls()[0]["title"], "Update a to 1.1.0");
         assert_eq!(report["updates"][0]["reasons"], json!([reason]));
         assert_eq!(labels(), json!([]));
         assert!(scene.pulls()[0]["body"].as_str().unwrap().contains(&format!("\n- {reason}\n")));
         assert!(scene.in_remote(&["show", "bump/a:a/agent.json"]).contains(&"3".repeat(64)));
+        if status == "unchanged" {
+            scene.world.lock().unwrap().pulls[0]["title"] = json!("By a person");
+        }
     }
 }
 

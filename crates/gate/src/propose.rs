@@ -171,7 +171,7 @@ impl Proposer<'_> {
         let reason = format!("the digests of {} have changed since it was proposed", wanted.update.to);
         let proposed = branch.and_then(|branch| self.manifest_at(&branch.tip, &path));
         // The text of the request keeps it for later runs.
-        let is_known = pull.is_some_and(|pull| pull.title == title && pull.body.contains(&to_review(&reason)));
+        let is_known = pull.is_some_and(|pull| pull.body.contains(&to_review(&reason)));
         if is_known || proposed.is_some_and(|proposed| has_other_digests(&proposed, &manifest, wanted.update.channel)) {
             wanted.update.reasons.push(reason);
         }
@@ -701,8 +701,8 @@ impl<'a> Proposer<'a> {
     }
 }
 
-/// Whether a channel that has no result would have one if it still was in the registry and not in quarantine. Nothing is known
-/// of an agent whose manifest cannot be read.
+/// Whether a channel has no result because it is not in the registry any more, or in quarantine. Nothing is known of an agent
+/// whose manifest cannot be read.
 fn is_gone(registry: &Registry, request: &BumpRequest, id: &str, channel: Channel) -> bool {
     let entry = registry.entry(id).filter(|_| held(registry, id).is_none());
     let has_channel = |manifest: &Manifest| manifest.agent().releases().any(|release| release.channel == channel);

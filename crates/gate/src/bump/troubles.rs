@@ -84,8 +84,8 @@ impl Troubles {
         acp_registry_plan::json::to_string(self)
     }
 
-    /// Adds the results of a run. Agents without an error are removed, and rate limits are not recorded. If no source answered for any agent, the cause
-    /// is this machine's network, and nothing is recorded.
+    /// Adds the results of a run. Agents without an error are removed, and rate limits are not recorded. If no source
+    /// answered for any agent, the cause is this machine's network, and nothing is recorded.
     pub fn update(&mut self, bumped: &[Bumped], now: OffsetDateTime) {
         let is_outage = |one: &Bumped| matches!(&one.result, Err(error) if error.kind.is_outage());
         if bumped.iter().all(is_outage) {
