@@ -163,7 +163,7 @@ impl Proposer<'_> {
         let Some(committed) = self.manifest_at(head, &path).filter(is_same) else {
             return Err(format!("{path} differs from the checked-out commit; commit or restore it first"));
         };
-        let edits = wanted.update.edits_of(&committed).map_err(|error| error.to_string())?;
+        let edits = wanted.update.edits_in(&committed).map_err(|error| error.to_string())?;
         let manifest = apply(committed.text(), &edits);
         if pull.is_none() && self.is_declined(&name, &title).await.map_err(|error| error.to_string())? {
             return Ok(BranchChange::Declined);
@@ -283,7 +283,7 @@ fn branch_name(id: &str, channel: Channel) -> String {
 }
 
 /// The agent and channel of a branch, see [`branch_name`].
-fn agent_of(branch: &str) -> (&str, Channel) {
+fn parse_branch(branch: &str) -> (&str, Channel) {
     let name = branch.strip_prefix(PREFIX).unwrap_or(branch);
     name.strip_suffix(PREVIEW).map_or((name, Channel::Stable), |id| (id, Channel::Preview))
 }
@@ -676,7 +676,7 @@ impl<'a> Proposer<'a> {
         let names = branches.iter().map(|branch| &branch.name).chain(open.iter().map(|pull| &pull.branch));
         for name in names.collect::<BTreeSet<_>>() {
             let (branch, pull) = there(name);
-            let (id, channel) = agent_of(name);
+            let (id, channel) = parse_branch(name);
             let one = bumped.iter().find(|one| one.id == id && one.channel == channel);
             let is_obsolete = match one.map(|one| &one.result) {
                 Some(Ok(outcome)) => !matches!(outcome, ChannelOutcome::Update(_)),

@@ -156,7 +156,7 @@ impl SettingsEdit {
         let before = read(&real)?;
         let text = before.as_deref().unwrap_or_default();
         let (after, found) = edited(&real, owner, text, settings, action)?;
-        let Found { had_settings, other_name, .. } = found;
+        let GroupEdit { had_settings, other_name, .. } = found;
         Ok(Self { path: real, before, after, had_settings, other_name })
     }
 
@@ -269,7 +269,7 @@ fn edited(
     text: &str,
     settings: &str,
     action: SettingsAction,
-) -> Result<(String, Found), SettingsEditError> {
+) -> Result<(String, GroupEdit), SettingsEditError> {
     let (mark, text) = text.strip_prefix('\u{feff}').map_or(("", text), |text| ("\u{feff}", text));
     // As Zed and VS Code read them.
     let options = ParseOptions {
@@ -294,7 +294,7 @@ fn edited(
     let file = match parsed.value {
         Some(ast::Value::Object(file)) => file,
         Some(_) => return Err(SettingsEditError::NoObject { path: path.to_owned(), what: "the file".to_owned() }),
-        None if action == SettingsAction::Remove => return Ok((format!("{mark}{text}"), Found::default())),
+        None if action == SettingsAction::Remove => return Ok((format!("{mark}{text}"), GroupEdit::default())),
         None => {
             let line_end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
             return edited(path, owner, &format!("{mark}{text}{line_end}{{}}\n"), settings, action);
@@ -302,7 +302,7 @@ fn edited(
     };
     let mut splices = Splices::new(text, parsed.tokens.unwrap_or_default(), &file);
     let groups: Map<String, Value> = serde_json::from_str(settings).unwrap_or_default();
-    let (mut found, mut added, mut gone) = (Found::default(), Vec::new(), Vec::new());
+    let (mut found, mut added, mut gone) = (GroupEdit::default(), Vec::new(), Vec::new());
     for (key, agents) in &groups {
         let Some(at) = member(path, &file, key)? else {
             added.push((Some(key.as_str()), agents));
@@ -423,7 +423,7 @@ fn plain(value: &ast::Value<'_>) -> Value {
 
 /// What an edit of a group of agents found.
 #[derive(Debug, Default)]
-struct Found {
+struct GroupEdit {
     had_settings: bool,
     other_name: Option<String>,
     /// Nothing is left of the group, no comment either.
@@ -431,7 +431,7 @@ struct Found {
 }
 
 /// An agent in a file.
-struct Entry<'a> {
+struct AgentEntry<'a> {
     name: String,
     start: usize,
     value: &'a ast::Value<'a>,
@@ -445,20 +445,21 @@ fn edit_group(
     member: &ast::ObjectProp<'_>,
     agents: &Value,
     action: SettingsAction,
-) -> Result<Found, SettingsEditError> {
+) -> Result<GroupEdit, SettingsEditError> {
     let id_of = |item: &Value| item["id"].as_str().unwrap_or_default().to_owned();
     let what = || quote(member.name.as_str());
-    let (group, entries): (Group, Vec<Entry<'_>>) = match (&member.value, agents) {
+    let (group, entries): (Group, Vec<AgentEntry<'_>>) = match (&member.value, agents) {
         (ast::Value::Object(object), Value::Object(_)) => {
             let entries = object.properties.iter().map(|entry| {
                 let name = entry.name.as_str().to_owned();
-                Entry { name, start: entry.start(), value: &entry.value }
+                AgentEntry { name, start: entry.start(), value: &entry.value }
             });
             (object.into(), entries.collect())
         }
         (ast::Value::Array(list), Value::Array(_)) => {
             let entries = list.elements.iter();
-            let entries = entries.map(|item| Entry { name: id_of(&plain(item)), start: item.start(), value: item });
+            let entries =
+                entries.map(|item| AgentEntry { name: id_of(&plain(item)), start: item.start(), value: item });
             (list.into(), entries.collect())
         }
         (_, Value::Array(_)) => return Err(SettingsEditError::NoList { path: path.to_owned(), what: what() }),
@@ -469,7 +470,7 @@ fn edit_group(
         Value::Object(agents) => agents.iter().map(|(name, agent)| (name.clone(), agent)).collect(),
         agents => agents.as_array().into_iter().flatten().map(|agent| (id_of(agent), agent)).collect(),
     };
-    let (mut found, mut added, mut gone) = (Found::default(), Vec::new(), Vec::new());
+    let (mut found, mut added, mut gone) = (GroupEdit::default(), Vec::new(), Vec::new());
     for (name, agent) in agents {
         let is_own = |at: &usize| {
             let server = plain(entries[*at].value);

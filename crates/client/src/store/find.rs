@@ -116,7 +116,7 @@ impl Store {
     /// [`PathError`] when the directory cannot be read; a missing directory counts as empty.
     pub fn ids(&self) -> Result<Vec<AgentId>, PathError> {
         // A link is not followed, and reported by those who look at it.
-        let names = names_of(&self.agents(), |kind| kind.is_dir() || kind.is_symlink())?.into_iter();
+        let names = list_names(&self.agents(), |kind| kind.is_dir() || kind.is_symlink())?.into_iter();
         Ok(names.filter_map(|name| AgentId::try_from(name).ok()).filter(|id| self.is_agent(id)).collect())
     }
 
@@ -135,11 +135,11 @@ impl Store {
 
 /// The names of directories in a directory, in order; none when it is not there.
 pub(super) fn names(directory: &Path) -> Result<Vec<String>, PathError> {
-    names_of(directory, |kind| kind.is_dir())
+    list_names(directory, |kind| kind.is_dir())
 }
 
 /// The names of what is of a kind in a directory, in order; none when it is not there.
-pub(super) fn names_of(directory: &Path, is_wanted: impl Fn(FileType) -> bool) -> Result<Vec<String>, PathError> {
+pub(super) fn list_names(directory: &Path, is_wanted: impl Fn(FileType) -> bool) -> Result<Vec<String>, PathError> {
     let items = match fs::read_dir(directory) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         items => items.map_err(PathError::at(directory))?,

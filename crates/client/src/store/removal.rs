@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::directory::{CURRENT, Current, IN_USE, RECEIPT, Waiting};
-use super::find::{names, names_of};
+use super::find::{list_names, names};
 use super::integrity::Space;
 use super::leftovers::{self, Cleared, foreign, is_version};
 use super::{Error, Store, Version};
@@ -145,7 +145,7 @@ impl Store {
         let (mut freed, mut failed) = (Freed::default(), Vec::new());
         let mut hurried = self.clone();
         hurried.patience = std::time::Duration::ZERO;
-        let names = names_of(&self.agents(), |kind| kind.is_dir() || kind.is_symlink())?.into_iter();
+        let names = list_names(&self.agents(), |kind| kind.is_dir() || kind.is_symlink())?.into_iter();
         let ids = names.filter_map(|name| AgentId::try_from(name).ok());
         for id in ids.filter(|id| self.is_agent(id) || self.is_empty_agent(id)) {
             if self.directory(&id).is_symlink() {

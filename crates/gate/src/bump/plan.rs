@@ -196,7 +196,7 @@ impl Bumper<'_> {
 
 impl VersionUpdate {
     /// The edits of another text of the same manifest, such as one with other line endings.
-    pub(crate) fn edits_of(&self, manifest: &Manifest) -> Result<Vec<Edit>, Error> {
+    pub(crate) fn edits_in(&self, manifest: &Manifest) -> Result<Vec<Edit>, Error> {
         let mut same = Self::default();
         for change in &self.changes {
             same.set(manifest, &change.pointer, change.to.as_deref())?;
