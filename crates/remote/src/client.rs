@@ -11,12 +11,13 @@ use reqwest::header::{
 use reqwest::{Method, Response, Upgraded};
 use tokio::time::Instant;
 use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Error as SocketError;
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
 use crate::endpoint::{Cookies, Endpoint};
-use crate::{CONNECTION, MESSAGE, SESSION};
+use crate::{CONNECTION, MESSAGE, SESSION, UNREAD};
 
 /// The largest part of an error's text that is repeated.
 pub(crate) const EXCERPT: usize = 300;
@@ -93,6 +94,7 @@ impl Client {
         }
         let upgraded = response.upgrade().await.map_err(|error| cause(&error))?;
         let limits = WebSocketConfig::default().max_message_size(Some(MESSAGE)).max_frame_size(Some(MESSAGE));
+        let limits = limits.max_write_buffer_size(UNREAD);
         Ok((WebSocketStream::from_raw_socket(upgraded, Role::Client, Some(limits)).await, headers))
     }
 
@@ -139,6 +141,14 @@ impl Client {
             words.chain(cookies.values()).filter(|secret| secret.chars().count() > 3).collect();
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         secrets.into_iter().fold(text.to_owned(), |text, secret| text.replace(secret, "…"))
+    }
+}
+
+/// Why a WebSocket cannot be used any more.
+pub(crate) fn socket_cause(error: &SocketError) -> String {
+    match error {
+        SocketError::WriteBufferFull(_) => "the server does not read".to_owned(),
+        error => error.to_string(),
     }
 }
 

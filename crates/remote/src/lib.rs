@@ -39,5 +39,9 @@ pub const SESSION: &str = "acp-session-id";
 /// The largest message, in bytes.
 const MESSAGE: usize = 32 << 20;
 
+/// How many bytes of a WebSocket wait until the other side reads, at most: the largest message, and answers to pings. The
+/// library drops further answers, and refuses a message, which ends the connection.
+const UNREAD: usize = MESSAGE + (1 << 20);
+
 /// The longest id of a request that is remembered, together with its session, in bytes.
 const NAMES: usize = 1024;

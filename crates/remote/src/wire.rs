@@ -7,7 +7,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::Message;
 
 use crate::MESSAGE;
-use crate::client::{Client, Refused, body, cause, is_stream};
+use crate::client::{Client, Refused, body, cause, is_stream, socket_cause};
 use crate::endpoint::Endpoint;
 use crate::events::EventStream;
 
@@ -116,7 +116,7 @@ impl Socket {
     /// Returns the reason if the WebSocket is closed.
     pub async fn send(&mut self, message: &str, is_text: bool) -> Result<(), String> {
         let message = if is_text { Message::text(message) } else { Message::binary(message.as_bytes().to_vec()) };
-        self.0.send(message).await.map_err(|error| error.to_string())
+        self.0.send(message).await.map_err(|error| socket_cause(&error))
     }
 
     /// The next frame of text; `None` at the end.
@@ -128,8 +128,10 @@ impl Socket {
             match self.0.next().await {
                 Some(Ok(Message::Text(text))) => return Ok(Some(text.as_bytes().to_vec())),
                 Some(Ok(Message::Close(_))) | None => return Ok(None),
+                // No more is read before the answer is: a server that pings and does not read cannot keep this busy.
+                Some(Ok(Message::Ping(_))) => self.0.flush().await.map_err(|error| socket_cause(&error))?,
                 Some(Ok(_)) => {}
-                Some(Err(error)) => return Err(error.to_string()),
+                Some(Err(error)) => return Err(socket_cause(&error)),
             }
         }
     }

@@ -11,7 +11,7 @@ use tokio::time::{Instant, interval};
 use tokio_tungstenite::tungstenite::protocol::Message;
 
 use super::{EXCERPT, Event, Reports};
-use crate::client::{Client, Refused, body, cause, is_stream};
+use crate::client::{Client, Refused, body, cause, is_stream, socket_cause};
 use crate::events::EventStream;
 
 /// How often the server of a WebSocket is asked whether it is there. After three intervals without an answer, the connection is
@@ -90,7 +90,7 @@ pub(super) async fn web_socket(
                 }
                 // Binary frames are ignored, as the specification of the transport says.
                 Some(Ok(_)) => reader.hear_bytes(),
-                Some(Err(error)) => break error.to_string(),
+                Some(Err(error)) => break socket_cause(&error),
                 None => break "the server has ended the connection".to_owned(),
             }
         };
@@ -120,7 +120,7 @@ pub(super) async fn web_socket(
                 }
             };
             if let Err(error) = sent {
-                reports.send(Event::End { session: None, reason: error.to_string() }).await;
+                reports.send(Event::End { session: None, reason: socket_cause(&error) }).await;
                 return;
             }
         }

@@ -36,7 +36,7 @@ use tokio::time::{Instant, interval_at, sleep, timeout};
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 
 use crate::message::{Envelope, into_line};
-use crate::{CONNECTION, MESSAGE, SESSION};
+use crate::{CONNECTION, MESSAGE, SESSION, UNREAD};
 use link::Link;
 
 /// How long an agent may take to answer `initialize`. A package may be installed before.
@@ -108,6 +108,8 @@ struct Limits {
     ping: Duration,
     /// How many TCP connections without a request with the token there may be at a time.
     strangers: usize,
+    /// How many bytes wait for the client of a WebSocket.
+    unread: usize,
 }
 
 const LIMITS: Limits = Limits {
@@ -115,6 +117,7 @@ const LIMITS: Limits = Limits {
     body: Duration::from_mins(2),
     ping: Duration::from_secs(20),
     strangers: 64,
+    unread: UNREAD,
 };
 
 /// The place of a TCP connection among those without a request with the token, until there is one.
@@ -344,6 +347,7 @@ async fn open_stream(
         let guard = Guard(Some(peer.clone()));
         let ping = server.limits.ping;
         let upgrade = upgrade.max_message_size(MESSAGE).max_frame_size(MESSAGE);
+        let upgrade = upgrade.max_write_buffer_size(server.limits.unread);
         let mut response = upgrade.on_upgrade(move |socket| async move {
             let _guard = guard;
             speak(socket, peer, ping).await;
@@ -581,22 +585,53 @@ mod tests {
         }
     }
 
+    /// A WebSocket to a server, before the answer to its handshake is read.
     #[cfg(unix)]
-    #[tokio::test]
-    async fn a_client_that_answers_no_ping_is_left() {
-        let directory = tempfile::tempdir().unwrap();
-        let mut server = server("cat", Vec::new(), directory.path());
-        server.limits.ping = Duration::from_millis(20);
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        tokio::spawn(async move { axum::serve(listener, routes(Arc::new(server))).await });
-        let mut client = tokio::net::TcpStream::connect(address).await.unwrap();
+    async fn open_socket(server: Server) -> tokio::net::TcpStream {
+        let mut client = tokio::net::TcpStream::connect(listen(Arc::new(server)).await).await.unwrap();
         let head = format!(
             "GET /acp HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
              sec-websocket-version: 13\r\nsec-websocket-key: {}\r\n\r\n",
             generate_key()
         );
         client.write_all(head.as_bytes()).await.unwrap();
+        client
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn answers_to_pings_that_no_client_reads_take_no_memory() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut server = server("cat", Vec::new(), directory.path());
+        (server.limits.ping, server.limits.unread) = (Duration::from_hours(1), 1 << 20);
+        let mut client = open_socket(server).await;
+        assert!(answer(&mut client, "", false).await.starts_with("HTTP/1.1 101 "));
+        // More than the system keeps of a connection.
+        let ping = [&[0x89, 0x80 | 120, 0, 0, 0, 0][..], &[b'x'; 120]].concat().repeat(2000);
+        let count = (32 << 20) / ping.len();
+        for _ in 0..count {
+            client.write_all(&ping).await.unwrap();
+        }
+        // The agent sends this back, after all answers, or the connection has ended.
+        let last = br#"{"method":"end"}"#;
+        client.write_all(&[&[0x81, 0x90, 0, 0, 0, 0][..], last].concat()).await.unwrap();
+        let (mut answers, mut from) = (Vec::new(), 0);
+        while !answers[from..].windows(last.len()).any(|bytes| bytes == last) {
+            from = answers.len().saturating_sub(last.len());
+            if client.read_buf(&mut answers).await.unwrap_or_default() == 0 {
+                break;
+            }
+        }
+        assert!(answers.len() < count * 2000 * 122, "{} bytes", answers.len());
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_client_that_answers_no_ping_is_left() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut server = server("cat", Vec::new(), directory.path());
+        server.limits.ping = Duration::from_millis(20);
+        let mut client = open_socket(server).await;
         let mut answer = Vec::new();
         // The end of the connection, which would not come without the pings.
         client.read_to_end(&mut answer).await.unwrap();
