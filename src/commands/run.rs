@@ -40,6 +40,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     remote: RemoteArgs,
 
+    /// Hide secrets in messages, and answer no request in place of the agent: `probe` starts the program like this
+    #[arg(long, hide = true, requires = "url")]
+    examined: bool,
+
     #[command(flatten)]
     on: OnArgs,
 
@@ -164,7 +168,7 @@ fn reach(url: &str, args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failu
     let (input, output) = (BufReader::with_capacity(64 << 10, std::io::stdin()), std::io::stdout());
     let note = |text: &str| ui.warning(text);
     // A thread may still wait for stdin.
-    let done = signals::run_and_forget(bridge(&endpoint, input, output, args.remote.silence(), &note))?;
+    let done = signals::run_and_forget(bridge(&endpoint, input, output, args.remote.options(args.examined), &note))?;
     done.map(|()| Exit::Success).map_err(Failure::from)
 }
 

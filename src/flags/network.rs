@@ -11,7 +11,7 @@ use acp_registry::host::owner;
 use acp_registry::host::process::Environment;
 use acp_registry::http::{AllowedHosts, Authorities, Cache, Client, Problem, Proxies, Settings};
 use acp_registry::install::{PackageCache, host_environment};
-use acp_registry::remote::{Endpoint, Headers};
+use acp_registry::remote::{BridgeOptions, Endpoint, Headers};
 pub(crate) use acp_registry::sources::Needs;
 use acp_registry::sources::{Connection, Sources, Surroundings, ask_package_manager};
 use etcetera::BaseStrategy as _;
@@ -141,13 +141,17 @@ impl RemoteArgs {
         Ok(Endpoint::new(url, &headers, &settings)?)
     }
 
-    pub(crate) fn silence(&self) -> Duration {
+    fn silence(&self) -> Duration {
         self.silence.unwrap_or(Duration::from_mins(10))
     }
 
-    /// The arguments of a bridge to the agent, after the name of this program.
+    pub(crate) fn options(&self, is_examined: bool) -> BridgeOptions {
+        BridgeOptions { silence: self.silence(), is_examined }
+    }
+
+    /// The arguments of a bridge to the agent for an examination, after the name of this program.
     pub(crate) fn bridge(&self, url: &str, global: &Global) -> Vec<String> {
-        let mut words = vec!["run".to_owned(), format!("--url={url}")];
+        let mut words = vec!["run".to_owned(), "--examined".to_owned(), format!("--url={url}")];
         words.extend(self.header.iter().map(|header| format!("--header={header}")));
         words.push(format!("--silence={}s", self.silence().as_secs_f64()));
         words.extend(global.allow_host.iter().map(|host| format!("--allow-host={host}")));

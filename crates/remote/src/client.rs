@@ -9,6 +9,7 @@ use reqwest::header::{
     SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use reqwest::{Method, Response, Upgraded};
+use serde_json::Value;
 use tokio::time::Instant;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Error as SocketError;
@@ -17,10 +18,14 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
 use crate::endpoint::{Cookies, Endpoint};
+use crate::message::into_line;
 use crate::{CONNECTION, MESSAGE, SESSION, UNREAD};
 
 /// The largest part of an error's text that is repeated.
 pub(crate) const EXCERPT: usize = 300;
+
+/// The shortest secret that is hidden, in bytes: shorter ones are parts of many words.
+const SECRET: usize = 4;
 
 /// A client of one server. Its clones share the cookies.
 #[derive(Debug, Clone)]
@@ -62,7 +67,7 @@ impl Client {
         connection: Option<&HeaderValue>,
         session: Option<&str>,
     ) -> reqwest::RequestBuilder {
-        let mut headers = self.endpoint.headers.clone();
+        let mut headers = self.endpoint.headers.values.clone();
         if let Some(connection) = connection {
             headers.insert(CONNECTION, connection.clone());
         }
@@ -133,14 +138,34 @@ impl Client {
     /// Replaces what the server repeats of secret headers and cookies.
     pub(crate) fn hide(&self, text: &str) -> String {
         let cookies = self.cookies.lock().unwrap_or_else(PoisonError::into_inner);
-        let headers = self.endpoint.headers.values().filter(|value| value.is_sensitive());
-        let headers: Vec<_> = headers.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
-        // A server may repeat the token without the word before it.
-        let words = headers.iter().flat_map(|value| std::iter::once(&**value).chain(value.split_whitespace().skip(1)));
-        let mut secrets: Vec<&str> =
-            words.chain(cookies.values()).filter(|secret| secret.chars().count() > 3).collect();
+        let secrets = self.endpoint.headers.secrets.iter().map(String::as_str).chain(cookies.values());
+        let mut secrets: Vec<&str> = secrets.filter(|secret| secret.len() >= SECRET).collect();
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         secrets.into_iter().fold(text.to_owned(), |text, secret| text.replace(secret, "…"))
+    }
+
+    /// The same in a message of the agent, which may write characters as escapes. One without secrets stays as it is.
+    pub(crate) fn hide_in_message(&self, line: Vec<u8>) -> Vec<u8> {
+        let Ok(message) = serde_json::from_slice::<Value>(&line) else {
+            return self.hide(&String::from_utf8_lossy(&line)).into_bytes();
+        };
+        let hidden = self.hide_in_value(message.clone());
+        if hidden == message { line } else { into_line(hidden.to_string().into_bytes()) }
+    }
+
+    fn hide_in_value(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => self.hide(&text).into(),
+            Value::Number(number) => {
+                let hidden = self.hide(&number.to_string());
+                if hidden == number.to_string() { number.into() } else { hidden.into() }
+            }
+            Value::Array(values) => values.into_iter().map(|value| self.hide_in_value(value)).collect(),
+            Value::Object(members) => {
+                members.into_iter().map(|(name, value)| (self.hide(&name), self.hide_in_value(value))).collect()
+            }
+            other => other,
+        }
     }
 }
 

@@ -20,7 +20,7 @@ pub struct Endpoint {
     pub(crate) url: Url,
     pub(crate) is_socket: bool,
     pub(crate) client: reqwest::Client,
-    pub(crate) headers: HeaderMap,
+    pub(crate) headers: Headers,
     settings: Settings,
 }
 
@@ -69,7 +69,7 @@ impl Endpoint {
         let client = conversation_client(settings, &url, is_socket.then_some(Version::HTTP_11));
         let client =
             client.map_err(|problem| FetchError { url: shown.clone().into_owned(), hops: Vec::new(), problem })?;
-        Ok(Self { url, is_socket, client, headers: headers.0.clone(), settings: settings.clone() })
+        Ok(Self { url, is_socket, client, headers: headers.clone(), settings: settings.clone() })
     }
 
     /// Its address as a person writes it, without what follows a `?`, which may be a secret.
@@ -87,7 +87,11 @@ impl Endpoint {
 
 /// The headers of each request. Their values are not shown.
 #[derive(Clone, Default)]
-pub struct Headers(HeaderMap);
+pub struct Headers {
+    pub(crate) values: HeaderMap,
+    /// What no message may show: the values, their words, and the variables in them, which a server may repeat alone.
+    pub(crate) secrets: Vec<String>,
+}
 
 /// Why a header cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -121,7 +125,7 @@ impl From<TemplateError> for Failure {
 
 impl fmt::Debug for Headers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.0.keys()).finish()
+        f.debug_list().entries(self.values.keys()).finish()
     }
 }
 
@@ -134,7 +138,7 @@ impl Headers {
         templates: impl IntoIterator<Item = &'a str>,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, TemplateError> {
-        let mut headers = HeaderMap::new();
+        let (mut headers, mut secrets) = (HeaderMap::new(), Vec::new());
         for template in templates {
             let (name, value) = template.split_once(':').unwrap_or((template, ""));
             let shown = name.trim().to_owned();
@@ -154,14 +158,18 @@ impl Headers {
                 let value = value.ok_or_else(|| TemplateError::Unset(shown.clone(), variable_name.to_owned()))?;
                 filled.push_str(before);
                 filled.push_str(value.trim());
+                secrets.push(value.trim().to_owned());
                 rest = end;
             }
             filled.push_str(rest);
+            // The first of several words is the scheme of `Authorization`.
+            secrets.extend(filled.split_whitespace().skip(1).map(str::to_owned));
+            secrets.push(filled.clone());
             let mut value = HeaderValue::try_from(filled).map_err(|_| TemplateError::Value(shown))?;
             value.set_sensitive(true);
             headers.append(name, value);
         }
-        Ok(Self(headers))
+        Ok(Self { values: headers, secrets })
     }
 }
 
@@ -208,9 +216,9 @@ mod tests {
     fn values_come_from_variables_and_are_not_shown() {
         let variable = |name: &str| (name == "TOKEN").then(|| "hidden\n".to_owned());
         let headers = Headers::read(["Authorization: Bearer ${TOKEN}", "X-A: b${TOKEN}c"], &variable).unwrap();
-        assert_eq!(headers.0["authorization"], "Bearer hidden");
-        assert_eq!(headers.0["x-a"], "bhiddenc");
-        assert!(!format!("{headers:?} {:?}", headers.0).contains("hidden"));
+        assert_eq!(headers.values["authorization"], "Bearer hidden");
+        assert_eq!(headers.values["x-a"], "bhiddenc");
+        assert!(!format!("{headers:?} {:?}", headers.values).contains("hidden"));
         for (template, error) in [
             ("Authorization", "the header `Authorization` is not of the form `NAME: VALUE`"),
             ("a b: c", "the header `a b` is not of the form `NAME: VALUE`"),

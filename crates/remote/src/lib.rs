@@ -24,7 +24,7 @@ mod serve;
 mod tests;
 mod wire;
 
-pub use bridge::{BridgeError, bridge};
+pub use bridge::{BridgeError, BridgeOptions, bridge};
 pub use endpoint::{Endpoint, EndpointError, Headers, TemplateError};
 pub use events::EventStream;
 pub use serve::{Secret, ServeOptions, router, serve};

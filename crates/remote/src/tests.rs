@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use acp_registry_http::Settings;
 
-use crate::{BridgeError, Endpoint, Headers, bridge};
+use crate::{BridgeError, BridgeOptions, Endpoint, Headers, bridge};
 
 const ANSWER: &str = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}"#;
 const SESSION: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s"}}"#;
@@ -237,6 +237,10 @@ const INPUT: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}
 {"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"s"}}
 "#;
 
+fn options(silence: Duration) -> BridgeOptions {
+    BridgeOptions { silence, is_examined: false }
+}
+
 /// Speaks with a server until each request is answered, or the bridge has ended. Returns its output, what was noted, and its end.
 fn speak(url: &str, silence: Duration) -> (Vec<String>, Vec<String>, Result<(), BridgeError>) {
     let (input, client) = pipe().unwrap();
@@ -247,7 +251,7 @@ fn speak(url: &str, silence: Duration) -> (Vec<String>, Vec<String>, Result<(), 
         let endpoint = Endpoint::new(&url, &Headers::default(), &Settings::default()).unwrap();
         let notes = Mutex::new(Vec::new());
         let note = |text: &str| notes.lock().unwrap().push(text.to_owned());
-        let done = runtime.block_on(bridge(&endpoint, BufReader::new(input), output, silence, &note));
+        let done = runtime.block_on(bridge(&endpoint, BufReader::new(input), output, options(silence), &note));
         runtime.shutdown_background();
         (notes.into_inner().unwrap(), done)
     });
@@ -443,7 +447,7 @@ fn speak_to_mute(
     let client = Some(client).filter(|_| !ends);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let endpoint = Endpoint::new(&url, &Headers::default(), &Settings::default()).unwrap();
-    let done = runtime.block_on(bridge(&endpoint, BufReader::new(reader), std::io::sink(), silence, &|_| {}));
+    let done = runtime.block_on(bridge(&endpoint, BufReader::new(reader), std::io::sink(), options(silence), &|_| {}));
     runtime.shutdown_background();
     drop(client);
     done.unwrap_err()
@@ -477,7 +481,7 @@ fn a_server_that_does_not_answer_hangs_no_bridge() {
 
 /// The lines of a bridge and its notes, whose server answers `initialize` with these headers and this body, opens streams with
 /// these events, and then ends the stream of the connection. Also how many streams were asked for.
-fn speak_to_liar(status: &str, headers: &str, answer: &str, events: &str) -> (String, usize) {
+fn speak_to_liar(status: &str, headers: &str, answer: &str, events: &str, is_examined: bool) -> (String, usize) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/acp", listener.local_addr().unwrap());
     let reply = format!("HTTP/1.1 {status}\r\n{headers}content-length: {}\r\n\r\n{answer}", answer.len());
@@ -507,7 +511,9 @@ fn speak_to_liar(status: &str, headers: &str, answer: &str, events: &str) -> (St
     let (mut lines, output) = pipe().unwrap();
     let notes = Mutex::new(String::new());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let headers = Headers::read(["Authorization: Bearer hidden-token", "X-Key: abc"], &|_| None).unwrap();
+    let templates = ["Authorization: Bearer hidden-token", "X-Key: abc", "X-Other: Token token=\"${OTHER}\"; v=${SHORT}"];
+    let variable = |name: &str| Some(if name == "OTHER" { "\"own\"-value" } else { "two" }.to_owned());
+    let headers = Headers::read(templates, &variable).unwrap();
     let endpoint = Endpoint::new(&url, &headers, &Settings::default()).unwrap();
     let note = |text: &str| notes.lock().unwrap().push_str(&format!("{text}\n"));
     // The end of the stream ends a conversation that has begun.
@@ -516,7 +522,8 @@ fn speak_to_liar(status: &str, headers: &str, answer: &str, events: &str) -> (St
         let mut text = String::new();
         lines.read_to_string(&mut text).map(|_| text).unwrap()
     });
-    let done = runtime.block_on(bridge(&endpoint, BufReader::new(reader), output, Duration::from_mins(1), &note));
+    let options = BridgeOptions { is_examined, ..options(Duration::from_mins(1)) };
+    let done = runtime.block_on(bridge(&endpoint, BufReader::new(reader), output, options, &note));
     runtime.shutdown_background();
     drop(client);
     let error = done.err().map(|error| error.to_string()).unwrap_or_default();
@@ -526,10 +533,22 @@ fn speak_to_liar(status: &str, headers: &str, answer: &str, events: &str) -> (St
 
 #[test]
 fn no_message_has_a_secret_that_a_server_repeats() {
-    let body = "key abc: Bearer hidden-token, or hidden-token, or cookie-value";
-    let (text, _) = speak_to_liar("401 Unauthorized", "set-cookie: a=cookie-value\r\n", body, "");
-    assert!(text.contains("answers 401 Unauthorized: key abc: …, or …, or …;"), "{text}");
-    assert!(!text.contains("hidden-token") && !text.contains("cookie-value"), "{text}");
+    let body = "key abc: Bearer hidden-token, or hidden-token, or cookie-value, or \"own\"-value and two";
+    let cookie = "set-cookie: a=cookie-value\r\n";
+    let (text, _) = speak_to_liar("401 Unauthorized", cookie, body, "", false);
+    assert!(text.contains("answers 401 Unauthorized: key abc: …, or …, or …, or … and two;"), "{text}");
+    let secrets = ["hidden-token", "cookie-value", "-value"];
+    assert!(secrets.iter().all(|secret| !text.contains(secret)), "{text}");
+    // An examination repeats parts of messages, an editor gets them as they are.
+    let answer = r#"{"jsonrpc":"2.0","id":0,"result":{"a hidden-token":["cookie\u002dvalue", {"b":"\"own\"-value"}]}}"#;
+    let headers = format!("{cookie}acp-connection-id: c\r\n");
+    let events = "data: no JSON: hidden-token\n\ndata: {\"method\": \"two\", \"a\": 1.0}\n\n";
+    let (text, _) = speak_to_liar("200 OK", &headers, answer, events, true);
+    assert!(text.contains(r#""result":{"a …":["…",{"b":"…"}]}"#), "{text}");
+    assert!(text.contains("\nno JSON: …\n{\"method\": \"two\", \"a\": 1.0}\n"), "{text}");
+    assert!(secrets.iter().all(|secret| !text.contains(secret)), "{text}");
+    let (text, _) = speak_to_liar("200 OK", &headers, answer, events, false);
+    assert!(text.contains(answer), "{text}");
 }
 
 #[test]
@@ -537,6 +556,6 @@ fn a_server_that_invents_answers_opens_no_streams() {
     let invented =
         |id: usize| format!("data: {{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"sessionId\":\"i{id}\"}}}}\n\n");
     let events: String = (100..400).map(invented).collect();
-    let (text, opened) = speak_to_liar("200 OK", "acp-connection-id: c\r\n", ANSWER, &events);
+    let (text, opened) = speak_to_liar("200 OK", "acp-connection-id: c\r\n", ANSWER, &events, false);
     assert!(opened <= 1 && text.contains(ANSWER), "{opened} {text}");
 }

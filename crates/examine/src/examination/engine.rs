@@ -147,7 +147,9 @@ async fn visit(
         let Run::Visit(run) = check.run else { continue };
         let started = Instant::now();
         let result = timeout_at(common.until(), run(&mut remote)).await.unwrap_or_else(|_| Err(common.out_of_time()));
-        results.push(judge(check, result, started.elapsed(), None));
+        let mut examined = judge(check, result, started.elapsed(), None);
+        examined.message = examined.message.map(|message| remote.hide(&message));
+        results.push(examined);
         remote.close(false).await;
         (common.progress)(common.done.fetch_add(1, Ordering::Relaxed) + 1, common.all);
     }

@@ -67,16 +67,20 @@ impl Remote {
         match timeout(self.patience, answer).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(reason)) => {
-                let reason = self.wire.hide(&reason);
                 fail(format!("does not answer {what}: {}", printable(&reason)))
             }
             Err(_) => Err(CheckFailure::Silent(format!("does not answer {what}"))),
         }
     }
 
-    /// What the server has said, without what it repeats of secrets.
+    /// A text without what the server repeats of secrets.
+    pub(super) fn hide(&self, text: &str) -> String {
+        self.wire.hide(text)
+    }
+
+    /// What the server has said. Its secrets are hidden before it is cut.
     pub(super) fn quote(&self, text: &[u8]) -> String {
-        quote(self.wire.hide(&String::from_utf8_lossy(text)).trim())
+        quote(self.hide(&String::from_utf8_lossy(text)).trim())
     }
 
     /// Sends a request.

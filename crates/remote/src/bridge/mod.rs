@@ -162,8 +162,18 @@ struct Posted {
     body: Vec<u8>,
 }
 
-/// Passes lines between the pipes and the agent until the input ends; then closes the connection. `silence` is how long
-/// the server may send nothing while a request is unanswered. `note` shows what no message can say.
+/// How a bridge passes messages.
+#[derive(Debug, Clone, Copy)]
+pub struct BridgeOptions {
+    /// How long the server may send nothing while a request is unanswered.
+    pub silence: Duration,
+    /// Whether an examination reads the output, and repeats parts of it: what the agent repeats of secrets is hidden, and
+    /// no request is answered in place of an agent that cannot be reached.
+    pub is_examined: bool,
+}
+
+/// Passes lines between the pipes and the agent until the input ends; then closes the connection. `note` shows what no
+/// message can say.
 ///
 /// # Errors
 /// Returns [`BridgeError`] if the connection ends first. All requests are answered then, with errors.
@@ -171,13 +181,14 @@ pub async fn bridge(
     endpoint: &Endpoint,
     input: impl BufRead + Send + 'static,
     output: impl Write + Send + 'static,
-    silence: Duration,
+    options: BridgeOptions,
     note: &(dyn Fn(&str) + Sync),
 ) -> Result<(), BridgeError> {
     let (sender, events) = mpsc::channel(OUTBOX);
-    let (output, written) = write_on_thread(output);
+    let client = Client::new(endpoint);
+    let (output, written) = write_on_thread(output, options.is_examined.then(|| client.clone()));
     let mut bridge = Bridge {
-        client: Client::new(endpoint),
+        client,
         reports: Reports { events: sender, room: Arc::new(Semaphore::new(ROOM)) },
         events,
         output,
@@ -193,7 +204,7 @@ pub async fn bridge(
         known: HashSet::new(),
         is_one_stream: false,
         ends_at: None,
-        silence,
+        silence: options.silence,
         note,
         said: HashSet::new(),
         tasks: JoinSet::new(),
@@ -202,6 +213,7 @@ pub async fn bridge(
     let result = bridge.run(&mut input).await;
     match &result {
         Ok(()) => bridge.close().await,
+        Err(_) if options.is_examined => {}
         Err(error) => bridge.answer_all(&mut input, &error.to_string()).await,
     }
     for (line, _) in bridge.held.drain(..).map(|(line, ..)| line).chain(bridge.outbox.drain(..)).collect::<Vec<_>>() {
@@ -228,8 +240,10 @@ fn read_on_thread(mut input: impl BufRead + Send + 'static) -> mpsc::Receiver<Re
     lines
 }
 
+/// Writes lines, without the secrets of a client, if there is one.
 fn write_on_thread(
     mut output: impl Write + Send + 'static,
+    secrets: Option<Client>,
 ) -> (mpsc::Sender<Vec<u8>>, oneshot::Receiver<std::io::Result<()>>) {
     let (sender, mut lines) = mpsc::channel::<Vec<u8>>(1);
     let (end, ended) = oneshot::channel();
@@ -238,6 +252,7 @@ fn write_on_thread(
         while result.is_ok()
             && let Some(line) = lines.blocking_recv()
         {
+            let line = secrets.iter().fold(line, |line, client| client.hide_in_message(line));
             result = output.write_all(&line).and_then(|()| output.flush());
         }
         let _ = end.send(result);
