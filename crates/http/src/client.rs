@@ -405,13 +405,16 @@ pub fn conversation_client(
         None => false,
     };
     let is_open = is_open(url, is_loopback || settings.allowed.allows(url))?;
-    settings.proxies.choose(url)?;
+    // A proxy may be another machine, which would read what is sent, and has another loopback than this one.
+    let proxies = if is_loopback { Proxies::default() } else { settings.proxies.clone() };
+    proxies.choose(url)?;
     let mut tls = tls(settings)?;
     if version == Some(reqwest::Version::HTTP_11) {
         tls.alpn_protocols = vec![b"http/1.1".to_vec()];
     }
-    let resolver = Arc::new(Resolver::new(&settings.proxies));
-    let unlimited = Settings { idle_timeout: Duration::from_hours(24 * 365), ..settings.clone() };
+    let resolver = Arc::new(Resolver::new(&proxies));
+    let unlimited =
+        Settings { proxies: proxies.clone(), idle_timeout: Duration::from_hours(24 * 365), ..settings.clone() };
     let base = builder(&unlimited, true, &tls)
         .retry(reqwest::retry::never())
         .tcp_nodelay(true)
@@ -426,7 +429,7 @@ pub fn conversation_client(
     let base = if is_open {
         base.dns_resolver(Arc::new(Open { resolver }))
     } else {
-        base.dns_resolver(Arc::new(Guard::new(resolver, &settings.proxies)))
+        base.dns_resolver(Arc::new(Guard::new(resolver, &proxies)))
     };
     base.build().map_err(|error| Problem::Setup(error.to_string()))
 }
@@ -762,6 +765,12 @@ mod tests {
             assert!(refused(url, &[]), "{url}");
         }
         assert!(!refused("http://10.0.0.1/", &["10.0.0.1"]));
+        // This machine is reached without a proxy, so that no variable can be wrong.
+        let proxies = Proxies::new(&|name| (name == "ALL_PROXY").then(|| "no proxy".to_owned()));
+        let settings = Settings { proxies, ..Settings::default() };
+        let problem = |url: &str| conversation_client(&settings, &Url::parse(url).unwrap(), None).err();
+        assert_eq!(problem("http://127.0.0.1:1/"), None);
+        assert!(matches!(problem("https://agents.example.com/"), Some(Problem::Variable(_))));
     }
 
     #[test]
