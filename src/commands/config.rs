@@ -322,7 +322,7 @@ fn answer(args: &Args, global: &Global, session: &Session, ui: &Ui) -> Result<Se
             Failure::unable(format!("settings cannot have the path {}, which is not Unicode", path.display()))
         })?;
         let place = if args.on.machine().is_some() {
-            [args.on.flags(), args.place.flags_elsewhere()?].concat()
+            [args.on.flags(), args.place.root_flags()?, args.place.flags_elsewhere()?].concat()
         } else {
             args.place.flags()?
         };
@@ -517,6 +517,14 @@ fn notes(args: &Args, answer: &SettingsText) -> Vec<String> {
                 "--direct was not followed: {id} is {lack}, and is not a package; `{PROGRAM} install {}` comes first",
                 args.agent
             ));
+        }
+        StartForm::Run if let (None, Some(machine)) = (&answer.installed, args.on.machine()) => {
+            notes.push(if args.place.offline {
+                let install = format!("`{PROGRAM} install {id} --on {machine}`");
+                format!("a start with --offline installs nothing: if {id} is not on {machine} yet, {install} comes first")
+            } else {
+                format!("{id} starts in the version that is current on {machine}; if it has none, the first start installs it there")
+            });
         }
         StartForm::Run if answer.installed.is_none() && args.place.offline => notes.push(format!(
             "{id} is {lack}, and a start with --offline fetches nothing: `{PROGRAM} install {id}` comes first"

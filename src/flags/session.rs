@@ -102,10 +102,14 @@ impl SessionArgs {
             Some(IndexLocation::Path(path)) => vec!["--index".to_owned(), in_settings(&path)?],
             named => address_flags(named)?,
         };
-        if let Some(root) = self.named_root() {
-            flags.extend(["--root".to_owned(), in_settings(&root)?]);
-        }
+        flags.extend(self.root_flags()?);
         Ok([flags, self.trust_flags()?].concat())
+    }
+
+    /// The flags that select the same agents of this machine.
+    pub(crate) fn root_flags(&self) -> Result<Vec<String>, Failure> {
+        let root = self.named_root().map(|root| in_settings(&root)).transpose()?;
+        Ok(root.into_iter().flat_map(|root| ["--root".to_owned(), root]).collect())
     }
 
     /// The flags that select the same index for a process on another machine. `--root` names a directory of this one.

@@ -632,11 +632,16 @@ fn settings_start_the_agent_there() {
     let settings: Value = serde_json::from_str(&run.stdout).unwrap();
     let server = &settings["agent_servers"]["a"];
     let words: Vec<String> = serde_json::from_value(server["args"].clone()).unwrap();
-    assert!(words.iter().any(|word| word == "ssh:box") && !words.iter().any(|word| word == "--root"), "{words:?}");
+    assert!(words.iter().any(|word| word == "ssh:box"), "{words:?}");
     let mut command = Command::new(server["command"].as_str().unwrap());
     command.args(words).stdin(Stdio::null()).env("MINE", "x");
     let run = Run::of(&mut with_path(command, &there.people.env.path("bin")));
     assert_eq!((run.code, &*run.stdout), (0, "a-1.0.0 acp\n"), "{}", run.stderr);
+    // Which version that is, is told by what is installed here.
+    let run = there.run(&["config", "zed", "a", "--on", "ssh:box", "--root", "other"]);
+    let root = Value::from(there.people.env.path("other").display().to_string()).to_string();
+    assert!(run.stdout.contains(&root), "{}", run.stdout);
+    assert!(run.stderr.contains("current on ssh:box") && !run.stderr.contains("not installed"), "{}", run.stderr);
     let run = there.run(&["config", "zed", "a", "--on", "ssh:box", "--direct"]);
     assert!(run.code == 2 && run.stderr.contains("cannot be used with"), "{}", run.stderr);
 }
