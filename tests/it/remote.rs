@@ -148,6 +148,7 @@ fn the_server_refuses_what_it_must() {
         ("POST", own(json), prompt, 400),
         ("POST", own(&format!("{json}acp-session-id: other\r\n")), prompt, 400),
         ("GET", own("accept: text/html\r\n"), "", 406),
+        ("POST", "content-type: application/jsonl\r\n".to_owned(), message, 415),
         ("GET", events.to_owned(), "", 400),
         ("GET", format!("{events}acp-connection-id: x\r\n"), "", 404),
         ("DELETE", String::new(), "", 400),

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use acp_registry_plan::text::printable;
 use reqwest::header::{
-    CONNECTION as CONNECTION_HEADER, CONTENT_TYPE, COOKIE, HeaderMap, HeaderValue, SEC_WEBSOCKET_ACCEPT,
-    SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
+    CONNECTION as CONNECTION_HEADER, COOKIE, HeaderMap, HeaderValue, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY,
+    SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use reqwest::{Method, Response, Upgraded};
 use serde_json::Value;
@@ -19,6 +19,7 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
 use crate::endpoint::{Cookies, Endpoint};
 use crate::message::into_line;
+use crate::media::has_type;
 use crate::{CONNECTION, MESSAGE, SESSION, UNREAD};
 
 /// The largest part of an error's text that is repeated.
@@ -74,8 +75,9 @@ impl Client {
         if let Some(session) = session.and_then(|session| HeaderValue::try_from(session).ok()) {
             headers.insert(SESSION, session);
         }
-        if let Some(cookies) = self.cookies.lock().unwrap_or_else(PoisonError::into_inner).header() {
-            headers.append(COOKIE, cookies);
+        let cookies = self.cookies.lock().unwrap_or_else(PoisonError::into_inner).header(&headers);
+        if let Some(cookies) = cookies {
+            headers.insert(COOKIE, cookies);
         }
         self.endpoint.client.request(method, self.endpoint.url.clone()).headers(headers)
     }
@@ -187,8 +189,7 @@ pub(crate) fn cause(error: &reqwest::Error) -> String {
 }
 
 pub(crate) fn is_stream(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    kind.to_ascii_lowercase().starts_with("text/event-stream")
+    has_type(headers, "text/event-stream")
 }
 
 /// The body of an answer, up to a limit.

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::SystemTime;
 
 use acp_registry_http::{FetchError, Problem, Settings, address, conversation_client};
 use acp_registry_plan::failure::Failure;
 use acp_registry_plan::text::{quote, without_secrets};
 use reqwest::Version;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{COOKIE, HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
 /// The most cookies that are kept, and the longest one in bytes.
@@ -183,11 +184,18 @@ impl Cookies {
         for cookie in headers.get_all("set-cookie").iter().filter_map(|value| value.to_str().ok()) {
             let mut parts = cookie.split(';').map(str::trim);
             let Some((name, value)) = parts.next().and_then(|pair| pair.split_once('=')) else { continue };
-            let is_over = parts.any(|part| {
+            let (mut age, mut date) = (None, None);
+            for part in parts {
                 let (name, value) = part.split_once('=').unwrap_or((part, ""));
-                name.eq_ignore_ascii_case("max-age") && value.parse::<i64>().is_ok_and(|seconds| seconds <= 0)
-            });
-            if is_over {
+                match name.to_ascii_lowercase().as_str() {
+                    "max-age" => age = value.parse::<i64>().ok(),
+                    // Old servers write the date with hyphens.
+                    "expires" => date = httpdate::parse_http_date(&value.replace('-', " ")).ok(),
+                    _ => {}
+                }
+            }
+            let is_past = || date.is_some_and(|date| date <= SystemTime::now());
+            if age.map_or_else(is_past, |seconds| seconds <= 0) {
                 self.0.remove(name);
             } else if cookie.len() <= COOKIES.1 && (self.0.len() < COOKIES.0 || self.0.contains_key(name)) {
                 self.0.insert(name.to_owned(), value.to_owned());
@@ -199,9 +207,11 @@ impl Cookies {
         self.0.values().map(String::as_str)
     }
 
-    /// The header of a request.
-    pub(crate) fn header(&self) -> Option<HeaderValue> {
-        let text = self.0.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ");
+    /// The only `Cookie` of a request, with those that its headers have.
+    pub(crate) fn header(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+        let given = headers.get_all(COOKIE).iter().filter_map(|value| Some(value.to_str().ok()?.to_owned()));
+        let kept = self.0.iter().map(|(name, value)| format!("{name}={value}"));
+        let text = given.chain(kept).collect::<Vec<_>>().join("; ");
         let mut value = HeaderValue::try_from(text).ok().filter(|value| !value.is_empty())?;
         value.set_sensitive(true);
         Some(value)
@@ -238,16 +248,21 @@ mod tests {
         let mut set = |text: &str| {
             let headers = HeaderMap::from_iter([(reqwest::header::SET_COOKIE, text.parse().unwrap())]);
             cookies.store(&headers);
-            cookies.header().map(|value| value.to_str().unwrap().to_owned())
+            cookies.header(&HeaderMap::new()).map(|value| value.to_str().unwrap().to_owned())
         };
         assert_eq!(set("a=1; Path=/; HttpOnly").as_deref(), Some("a=1"));
         assert_eq!(set("b=x=y").as_deref(), Some("a=1; b=x=y"));
         assert_eq!(set("a=2; Max-Age=60").as_deref(), Some("a=2; b=x=y"));
         assert_eq!(set("b=; Max-Age=0").as_deref(), Some("a=2"));
         assert_eq!(set("nothing").as_deref(), Some("a=2"));
+        assert_eq!(set("b=3; Expires=Fri, 31 Dec 9999 23:59:59 GMT").as_deref(), Some("a=2; b=3"));
+        assert_eq!(set("b=; Expires=Thu, 01-Jan-1970 00:00:00 GMT").as_deref(), Some("a=2"));
+        assert_eq!(set("a=2; Max-Age=9; Expires=Thu, 01 Jan 1970 00:00:00 GMT").as_deref(), Some("a=2"));
         assert_eq!(set(&format!("c={}", "x".repeat(5000))).as_deref(), Some("a=2"));
         (0..100).for_each(|number| drop(set(&format!("n{number}=1"))));
         assert_eq!(cookies.0.len(), COOKIES.0);
+        let own = HeaderMap::from_iter([(COOKIE, "own=1".parse().unwrap())]);
+        assert!(cookies.header(&own).unwrap().to_str().unwrap().starts_with("own=1; a=2; n0=1"));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! | `bridge` | the client: passes lines between two pipes and an agent, by streams of events or by WebSocket |
 //! | `serve` | the server: one process of an agent for each connection |
 //! | `message` | what both read of a message: its id, its method and its session |
+//! | `media` | the types of contents that headers name |
 //! | `events` | the format of event streams |
 //! | `client` | the requests of one conversation, with its headers and cookies |
 //! | `wire` | single requests and their answers, for an examination of a server |
@@ -18,6 +19,7 @@ mod bridge;
 mod client;
 mod endpoint;
 mod events;
+mod media;
 mod message;
 mod serve;
 #[cfg(test)]

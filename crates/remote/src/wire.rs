@@ -10,6 +10,7 @@ use crate::MESSAGE;
 use crate::client::{Client, Refused, body, cause, is_stream, socket_cause};
 use crate::endpoint::Endpoint;
 use crate::events::EventStream;
+use crate::media::has_type;
 
 /// A server, to which single requests are sent.
 #[derive(Debug, Clone)]
@@ -32,6 +33,12 @@ impl Answer {
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
+    }
+
+    /// Whether the body has this type.
+    #[must_use]
+    pub fn has_type(&self, expected: &str) -> bool {
+        has_type(&self.headers, expected)
     }
 }
 

@@ -19,7 +19,7 @@ use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{Request, State};
-use axum::http::header::{self, ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN, UPGRADE, WWW_AUTHENTICATE};
+use axum::http::header::{self, AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN, UPGRADE, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -35,6 +35,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, interval_at, sleep, timeout};
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 
+use crate::media::{accepts_events, has_type};
 use crate::message::{Envelope, into_line};
 use crate::{CONNECTION, MESSAGE, SESSION, UNREAD};
 use link::Link;
@@ -295,9 +296,7 @@ impl Drop for Guard {
 }
 
 async fn take_message(State(server): State<Arc<Server>>, headers: HeaderMap, body: Body) -> Result<Response, Response> {
-    if !text(&headers, CONTENT_TYPE.as_str())
-        .is_some_and(|kind| kind.to_ascii_lowercase().starts_with("application/json"))
-    {
+    if !has_type(&headers, "application/json") {
         return Err(refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "messages are of the type application/json"));
     }
     let body = timeout(server.limits.body, to_bytes(body, MESSAGE)).await;
@@ -357,9 +356,7 @@ async fn open_stream(
         }
         return Ok(response);
     }
-    if !text(&headers, ACCEPT.as_str())
-        .is_some_and(|kinds| kinds.contains("text/event-stream") || kinds.contains("*/*"))
-    {
+    if !accepts_events(&headers) {
         return Err(refuse(StatusCode::NOT_ACCEPTABLE, "streams are of the type text/event-stream"));
     }
     let listener = server.peer(&headers)?.listen(text(&headers, SESSION));

@@ -20,10 +20,9 @@ agent 200, Acp-Connection-Id: c, {"jsonrpc":"2.0","id":1,"result":{"protocolVers
 async fn run(remote: &mut Remote) -> Result<(), CheckFailure> {
     let answer = remote.initialize().await?;
     let body = serde_json::from_slice::<Value>(&answer.body).unwrap_or_default();
-    let kind = answer.header("content-type").unwrap_or_default();
     let text = match answer.status {
         200 if answer.header(CONNECTION).is_none_or(str::is_empty) => "without a header `Acp-Connection-Id`",
-        200 if !kind.starts_with("application/json") => "with another type than `application/json`",
+        200 if !answer.has_type("application/json") => "with another type than `application/json`",
         200 if body["id"] != "initialize" || body.get("result").is_none() => "without the result as the body",
         200 if body["result"].get("connectionId").is_some_and(|id| id.as_str() != answer.header(CONNECTION)) => {
             "with another `connectionId` than `Acp-Connection-Id`"
