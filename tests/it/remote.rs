@@ -149,6 +149,8 @@ fn the_server_refuses_what_it_must() {
         ("POST", own(&format!("{json}acp-session-id: other\r\n")), prompt, 400),
         ("GET", own("accept: text/html\r\n"), "", 406),
         ("POST", "content-type: application/jsonl\r\n".to_owned(), message, 415),
+        // This header offers HTTP/2, and is no WebSocket.
+        ("GET", own("connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AA\r\n"), "", 406),
         ("GET", events.to_owned(), "", 400),
         ("GET", format!("{events}acp-connection-id: x\r\n"), "", 404),
         ("DELETE", String::new(), "", 400),
@@ -167,6 +169,13 @@ fn the_server_refuses_what_it_must() {
     BufReader::new(first.try_clone().unwrap()).read_line(&mut line).unwrap();
     assert!(line.starts_with("HTTP/1.1 200"), "{line}");
     assert!(served.ask("GET", &own(events), "").starts_with("HTTP/1.1 409 "));
+    // What names an unknown connection is refused before its body is read.
+    let mut early = TcpStream::connect(&served.address).unwrap();
+    let head = format!("{json}acp-connection-id: x\r\ncontent-length: 9\r\n");
+    write!(early, "POST /acp HTTP/1.1\r\nhost: localhost\r\n{head}\r\n").unwrap();
+    let mut line = String::new();
+    BufReader::new(early).read_line(&mut line).unwrap();
+    assert!(line.starts_with("HTTP/1.1 404 "), "{line}");
     // There are no more connections than allowed, until one is closed.
     let second = served.initialize("");
     assert!(served.ask("POST", json, &message.replace("session/new", "initialize")).starts_with("HTTP/1.1 503 "));

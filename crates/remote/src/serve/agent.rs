@@ -8,16 +8,16 @@ use acp_registry_plan::text::printable;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::interval;
+use tokio::time::{Instant, interval};
 
 use super::link::Link;
 use crate::message::next_line;
 
 /// How often it is looked whether any client reads.
-const LOOK: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_secs(1);
 
-/// After how many looks without a client the agent is ended.
-const LOOKS: u32 = 3;
+/// After how long without a client the agent is ended.
+const UNREAD: Duration = Duration::from_secs(15);
 
 /// A running agent, which works on the person's behalf, in the person's home.
 pub(super) struct Running {
@@ -66,7 +66,7 @@ impl Running {
         });
         let mut lines = BufReader::with_capacity(64 << 10, stdout);
         let mut looks = interval(LOOK);
-        let mut idle = 0;
+        let mut read_at = Instant::now();
         let mut reading = Box::pin(async {
             loop {
                 match next_line(&mut lines).await {
@@ -86,8 +86,9 @@ impl Running {
                 ended = &mut reading => break ended.map_or_else(|| Some(String::new()), Some),
                 () = peer.stopped() => break None,
                 _ = looks.tick() => {
-                    idle = if peer.is_read() { 0 } else { idle + 1 };
-                    if idle > LOOKS {
+                    if peer.is_read() {
+                        read_at = Instant::now();
+                    } else if read_at.elapsed() >= UNREAD {
                         break Some("no client reads its messages".to_owned());
                     }
                 }

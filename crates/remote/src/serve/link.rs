@@ -38,6 +38,8 @@ pub(super) struct Link {
 struct State {
     /// By session; the one of the connection has none.
     streams: HashMap<Option<String>, Outlet>,
+    /// How often a stream was used.
+    turn: u64,
     /// Where the answers to the client's requests go, by their ids as written.
     answers: HashMap<String, Option<String>>,
     /// The sessions of the agent's requests.
@@ -51,6 +53,8 @@ struct State {
 type Waiting = (Vec<u8>, OwnedSemaphorePermit);
 
 struct Outlet {
+    /// The turn of its last use.
+    used: u64,
     sender: mpsc::Sender<Waiting>,
     /// `None` while a client reads.
     receiver: Option<mpsc::Receiver<Waiting>>,
@@ -59,7 +63,7 @@ struct Outlet {
 impl Default for Outlet {
     fn default() -> Self {
         let (sender, receiver) = mpsc::channel(WAITING);
-        Self { sender, receiver: Some(receiver) }
+        Self { used: 0, sender, receiver: Some(receiver) }
     }
 }
 
@@ -78,9 +82,33 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Some(outlet) = self.peer.state().streams.get_mut(&self.key) {
-            outlet.receiver = self.receiver.take();
+        // Another stream may have taken the place of one that was ended.
+        let receiver = self.receiver.take().filter(|receiver| !receiver.is_closed());
+        if let Some(receiver) = receiver
+            && let Some(outlet) = self.peer.state().streams.get_mut(&self.key)
+        {
+            outlet.receiver = Some(receiver);
         }
+    }
+}
+
+impl State {
+    /// The stream of a session, or of the connection. A new one ends the one that was not used for longest, of those whose
+    /// sessions have nothing open: a client asks for it again when it needs it. `None` if there is no such stream.
+    fn outlet(&mut self, key: Option<String>) -> Option<&mut Outlet> {
+        if self.streams.len() >= STREAMS && !self.streams.contains_key(&key) {
+            let idle = self.streams.iter().filter(|(key, outlet)| {
+                let is_empty = outlet.sender.capacity() == WAITING && outlet.sender.strong_count() == 1;
+                key.is_some() && is_empty && !self.answers.values().any(|way| way == *key)
+            });
+            let (last, _) = idle.min_by_key(|(_, outlet)| outlet.used)?;
+            let last = last.clone();
+            self.streams.remove(&last);
+        }
+        self.turn += 1;
+        let outlet = self.streams.entry(key).or_default();
+        outlet.used = self.turn;
+        Some(outlet)
     }
 }
 
@@ -176,10 +204,8 @@ impl Link {
         }
         let key = session.map(str::to_owned);
         let mut state = self.state();
-        if state.has_ended || (state.streams.len() >= STREAMS && !state.streams.contains_key(&key)) {
-            return Err("no more streams are opened");
-        }
-        let receiver = state.streams.entry(key.clone()).or_default().receiver.take();
+        let outlet = if state.has_ended { None } else { state.outlet(key.clone()) };
+        let receiver = outlet.ok_or("no more streams are opened")?.receiver.take();
         let receiver = receiver.ok_or("the stream is open already")?;
         Ok(Listener { peer: self.clone(), key, receiver: Some(receiver) })
     }
@@ -209,10 +235,7 @@ impl Link {
             if key.as_ref().is_some_and(|session| session.len() > NAMES) {
                 return Err("the id of a session is too long");
             }
-            if state.streams.len() >= STREAMS && !state.streams.contains_key(&key) {
-                return Err("the agent has too many sessions");
-            }
-            state.streams.entry(key).or_default().sender.clone()
+            state.outlet(key).ok_or("the agent has too many sessions")?.sender.clone()
         };
         let size = u32::try_from(line.len().min(BYTES)).unwrap_or(u32::MAX);
         let sent = async {
@@ -254,6 +277,33 @@ mod tests {
         };
         assert_eq!(link.route(update(NAMES)).await, Ok(()));
         assert_eq!(link.route(update(NAMES + 1)).await, Err("the id of a session is too long"));
+    }
+
+    #[tokio::test]
+    async fn the_stream_that_was_not_used_for_longest_makes_room() {
+        let (link, _messages) = Link::new(false);
+        let mut read: Vec<_> = (0..STREAMS).map(|at| link.listen(Some(&at.to_string())).unwrap()).collect();
+        let ask = |session: &str| {
+            let text = format!("{{\"id\":{session},\"method\":\"a\",\"params\":{{\"sessionId\":\"{session}\"}}}}");
+            link.accept(&Envelope::read(text.as_bytes()), Some(session)).unwrap();
+        };
+        let update = |session: &str| {
+            link.route(format!("{{\"method\":\"a\",\"params\":{{\"sessionId\":\"{session}\"}}}}\n").into_bytes())
+        };
+        // The first session has an open request, the second one a message that waits.
+        ask("0");
+        assert_eq!(update("1").await, Ok(()));
+        assert_eq!(update("new").await, Ok(()));
+        assert_eq!(read[2].next().await, None);
+        assert!(read[1].next().await.is_some() && link.state().streams.contains_key(&Some("0".to_owned())));
+        // The client asks for it again, before the end of the earlier one is known.
+        let mut again = link.listen(Some("2")).unwrap();
+        drop(read.remove(2));
+        assert_eq!(update("2").await, Ok(()));
+        assert!(again.next().await.is_some());
+        (1..STREAMS).for_each(|at| ask(&at.to_string()));
+        ask("new");
+        assert_eq!(update("newer").await, Err("the agent has too many sessions"));
     }
 
     #[tokio::test(start_paused = true)]

@@ -299,6 +299,8 @@ async fn take_message(State(server): State<Arc<Server>>, headers: HeaderMap, bod
     if !has_type(&headers, "application/json") {
         return Err(refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "messages are of the type application/json"));
     }
+    // A message of an unknown connection is not waited for.
+    let named = if headers.contains_key(CONNECTION) { Some(server.peer(&headers)?) } else { None };
     let body = timeout(server.limits.body, to_bytes(body, MESSAGE)).await;
     let body = body.map_err(|_| refuse(StatusCode::REQUEST_TIMEOUT, "the message does not arrive"))?;
     let body =
@@ -308,10 +310,11 @@ async fn take_message(State(server): State<Arc<Server>>, headers: HeaderMap, bod
         return Err(refuse(StatusCode::NOT_IMPLEMENTED, "there are no batches of messages"));
     }
     let line = into_line(body.to_vec());
-    if envelope.is_initialize() && !headers.contains_key(CONNECTION) {
-        return initialize(&server, line, &envelope).await;
-    }
-    let peer = server.peer(&headers)?;
+    let peer = match named {
+        None if envelope.is_initialize() => return initialize(&server, line, &envelope).await,
+        None => server.peer(&headers)?,
+        Some(peer) => peer,
+    };
     let accepted = peer.accept(&envelope, text(&headers, SESSION));
     accepted.map_err(|reason| refuse(StatusCode::BAD_REQUEST, reason))?;
     peer.send(line).await.map_err(|reason| {
@@ -340,7 +343,9 @@ async fn open_stream(
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Response> {
-    if headers.contains_key(UPGRADE) {
+    // Some clients offer HTTP/2 by this header with each request.
+    let offers = text(&headers, UPGRADE.as_str()).unwrap_or_default();
+    if offers.split(',').any(|protocol| protocol.trim().eq_ignore_ascii_case("websocket")) {
         let upgrade = upgrade.map_err(IntoResponse::into_response)?;
         let (id, peer) = server.connect(true).await?;
         let guard = Guard(Some(peer.clone()));
@@ -604,7 +609,7 @@ mod tests {
         let mut client = open_socket(server).await;
         assert!(answer(&mut client, "", false).await.starts_with("HTTP/1.1 101 "));
         // More than the system keeps of a connection.
-        let ping = [&[0x89, 0x80 | 120, 0, 0, 0, 0][..], &[b'x'; 120]].concat().repeat(2000);
+        let ping = [&[0x89, 0xf8, 0, 0, 0, 0][..], &[b'x'; 120]].concat().repeat(2000);
         let count = (32 << 20) / ping.len();
         for _ in 0..count {
             client.write_all(&ping).await.unwrap();
