@@ -98,7 +98,7 @@ pub(crate) fn run(
     let agent = installed.as_ref().map_or_else(|| agent.clone(), exact);
     let given = flags.iter().chain(arguments).map(|word| word_there(word)).collect::<Result<Vec<_>, _>>()?;
     let (given, arguments) = given.split_at(flags.len());
-    let code = signals::run_with_signals(|mut signals| async move {
+    let code = signals::run_with_signals(2, |mut signals| async move {
         let connecting = connect(machine, &session, stderr(), true);
         let connection = unless_interrupted(&mut signals, connecting).await?;
         let (mut dist, mut digest) = (dist, None);
@@ -169,7 +169,7 @@ pub(crate) fn ask(
         kept.extend_from_slice(piece);
         if kept.len() > REPORT { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(()) }
     });
-    let found = signals::run_with_signals(|mut signals| async move {
+    let found = signals::run_with_signals(2, |mut signals| async move {
         let connecting = connect(machine, &session, printable_stderr(), copies);
         let connection = unless_interrupted(&mut signals, connecting).await?;
         let checks = checks(machine, &connection);
@@ -242,7 +242,7 @@ fn word_there(word: &OsStr) -> Result<String, Failure> {
 /// Serves another machine, as the order that it sends demands.
 #[cfg(unix)]
 pub(crate) fn serve() -> std::process::ExitCode {
-    let served = signals::run_with_signals(|mut signals| async move {
+    let served = signals::run_with_signals(2, |mut signals| async move {
         let own = env::current_exe()?;
         acp_registry::elsewhere::serve(&own, stdin(), &stdout(), &mut signals).await
     });

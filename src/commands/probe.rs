@@ -164,6 +164,9 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         let led = demand.lead(&launch, asked, args.recipe.as_deref()).await;
         let (led, options, _model) = led.map_err(|error| Failure::unable(format!("the scripted model: {error}")))?;
         let mut outcome = check(&led, &options).await?;
+        if let Some(failure) = unreached(&outcome).filter(|_| url.is_some()) {
+            return Err(failure);
+        }
         launch.namespace = namespace;
         let examining = |done, all| shown.show(VerifyEvent::Examining(0, done, all));
         let id = args.recipe.as_deref();
@@ -195,6 +198,17 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         ui.note("the whole command is one word here: write it without quotes");
     }
     Ok(if outcome.verdict == Verdict::Pass { Exit::Success } else { Exit::Findings })
+}
+
+/// Why the bridge to an agent at an address has ended without an answer: the agent is not to blame.
+fn unreached(outcome: &Outcome) -> Option<Failure> {
+    let code = outcome.exit.as_ref().and_then(|exit| exit.code);
+    if outcome.reason != Some(FailReason::Exited) || code != Some(Exit::Unable.code().into()) {
+        return None;
+    }
+    let cause = outcome.stderr_tail.lines().find_map(|line| line.strip_prefix("error: "));
+    let cause = cause.unwrap_or("the agent cannot be reached");
+    Some(Failure::unable(printable(cause)).help("see that a server answers there"))
 }
 
 /// Members of `probe`.

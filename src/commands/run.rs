@@ -167,9 +167,18 @@ fn reach(url: &str, args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failu
     let endpoint = args.remote.endpoint(url, global)?;
     let (input, output) = (BufReader::with_capacity(64 << 10, std::io::stdin()), std::io::stdout());
     let note = |text: &str| ui.warning(text);
+    let (endpoint, note, options) = (&endpoint, &note, args.remote.options(args.examined));
+    let mut signal = None;
+    let heard = &mut signal;
     // A thread may still wait for stdin.
-    let done = signals::run_and_forget(bridge(&endpoint, input, output, args.remote.options(args.examined), &note))?;
-    done.map(|()| Exit::Success).map_err(Failure::from)
+    let done = signals::run_with_signals(1, |mut signals| {
+        let stop = async move { *heard = signals.recv().await };
+        bridge(endpoint, input, output, options, stop, note)
+    })?;
+    match signal {
+        Some(signal) => Err(Failure::interrupted(signal)),
+        None => Ok(done.map(|()| Exit::Success)?),
+    }
 }
 
 /// The flags that are the same on another machine.

@@ -214,12 +214,13 @@ pub(crate) fn run_beside_program<T>(work: impl Future<Output = T>) -> Result<T, 
     })
 }
 
-/// Like [`run_and_forget`], for work that handles signals itself, which it receives by their numbers.
+/// Like [`run_and_forget`], for work that handles signals itself, which it receives by their numbers. A write that stays
+/// blocked after `bearable` of them ends the program: with 2, the first is for a program that works while its output is not read.
 pub(crate) fn run_with_signals<T, W: Future<Output = T>>(
+    bearable: usize,
     work: impl FnOnce(mpsc::Receiver<u8>) -> W,
 ) -> Result<T, Failure> {
-    // The first one may be for a program that still works while its output is not read.
-    let mut run = Run::begin(2)?;
+    let mut run = Run::begin(bearable)?;
     let runtime = Builder::new_multi_thread().enable_all().build().map_err(Failure::unable)?;
     let done = runtime.block_on(async {
         let (send, signals) = mpsc::channel(1);

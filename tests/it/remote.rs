@@ -120,6 +120,12 @@ fn a_server_is_examined_only_at_an_address() {
     let (code, document) = probe("Authorization: Bearer ${WRONG}");
     let text = document["examination"].to_string();
     assert!(code == Some(1) && text.contains("answers `initialize` with 401 instead of 200"), "{text}");
+    // A server that is not there says nothing about an agent.
+    let run = env.run(&["probe", "--url", "http://127.0.0.1:1/acp", "--json"]);
+    let document: Value = serde_json::from_str(&run.stdout).unwrap();
+    let message = document["error"]["message"].as_str().unwrap();
+    let cause = "the connection to http://127.0.0.1:1/acp is lost: ";
+    assert!(run.code == 3 && message.starts_with(cause), "{} {document}", run.code);
     for arguments in [
         &["probe", "--level", "transport", "--", "x"][..],
         &["verify", "--require", "transport"],
@@ -142,13 +148,13 @@ fn the_server_refuses_what_it_must() {
     let own = |headers: &str| format!("{connection}{headers}");
     for (method, headers, body, status) in [
         ("POST", "content-type: text/plain\r\n".to_owned(), message, 415),
+        ("POST", "content-type: application/jsonl\r\n".to_owned(), message, 415),
         ("POST", json.to_owned(), message, 400),
         ("POST", format!("{json}acp-connection-id: x\r\n"), message, 404),
         ("POST", own(json), "[]", 501),
         ("POST", own(json), prompt, 400),
         ("POST", own(&format!("{json}acp-session-id: other\r\n")), prompt, 400),
         ("GET", own("accept: text/html\r\n"), "", 406),
-        ("POST", "content-type: application/jsonl\r\n".to_owned(), message, 415),
         // This header offers HTTP/2, and is no WebSocket.
         ("GET", own("connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AA\r\n"), "", 406),
         ("GET", events.to_owned(), "", 400),
@@ -162,13 +168,6 @@ fn the_server_refuses_what_it_must() {
         let answer = served.ask(method, &headers, body);
         assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{method} {headers} {body}: {answer}");
     }
-    // A second stream is refused while the first one is read.
-    let mut first = TcpStream::connect(&served.address).unwrap();
-    write!(first, "GET /acp HTTP/1.1\r\nhost: localhost\r\n{events}{connection}\r\n").unwrap();
-    let mut line = String::new();
-    BufReader::new(first.try_clone().unwrap()).read_line(&mut line).unwrap();
-    assert!(line.starts_with("HTTP/1.1 200"), "{line}");
-    assert!(served.ask("GET", &own(events), "").starts_with("HTTP/1.1 409 "));
     // What names an unknown connection is refused before its body is read.
     let mut early = TcpStream::connect(&served.address).unwrap();
     let head = format!("{json}acp-connection-id: x\r\ncontent-length: 9\r\n");
@@ -176,6 +175,13 @@ fn the_server_refuses_what_it_must() {
     let mut line = String::new();
     BufReader::new(early).read_line(&mut line).unwrap();
     assert!(line.starts_with("HTTP/1.1 404 "), "{line}");
+    // A second stream is refused while the first one is read.
+    let mut first = TcpStream::connect(&served.address).unwrap();
+    write!(first, "GET /acp HTTP/1.1\r\nhost: localhost\r\n{events}{connection}\r\n").unwrap();
+    let mut line = String::new();
+    BufReader::new(first.try_clone().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.starts_with("HTTP/1.1 200"), "{line}");
+    assert!(served.ask("GET", &own(events), "").starts_with("HTTP/1.1 409 "));
     // There are no more connections than allowed, until one is closed.
     let second = served.initialize("");
     assert!(served.ask("POST", json, &message.replace("session/new", "initialize")).starts_with("HTTP/1.1 503 "));
@@ -212,6 +218,96 @@ fn an_answer_to_the_agent_needs_no_session_and_is_refused_for_another() {
     assert!(answer("acp-session-id: other\r\n", "1").starts_with("HTTP/1.1 400 "));
     assert!(answer("", "2").starts_with("HTTP/1.1 202 "));
     assert!(next("heard").contains(r#""result":2"#));
+}
+
+/// Whatever it is that the agent repeats, and wherever it is shown.
+#[cfg(unix)]
+#[test]
+fn a_report_has_no_secret_that_the_agent_repeats() {
+    let env = Env::empty();
+    let answer = r#"{"protocolVersion":1,"agentInfo":{"name":"a secret","version":"1"},"agentCapabilities":{"secret":{}},
+        "authMethods":[{"id":"secret","name":"a secret"}],"more":"secret"}"#;
+    let script = format!(
+        r#"while read -r line; do
+            id=$(printf %s "$line" | sed 's/.*"id":\([^,}}]*\).*/\1/')
+            case $line in
+                *initialize*) printf %s '{{"jsonrpc":"2.0","id":'"$id"',"result":'; echo '{}}}' ;;
+                *) echo '{{"jsonrpc":"2.0","id":'"$id"',"error":{{"code":-1,"message":"a secret"}}}}' ;;
+            esac
+        done"#,
+        answer.replace('\n', " ")
+    );
+    let served = Served::serve(&env, &["--token", "TOKEN", "--connections", "50"], &["sh", "-c", &script]);
+    let url = format!("http://{}/acp", served.address);
+    for format in ["human", "json", "junit", "sarif", "github", "markdown"] {
+        let flags = ["probe", "--url", &url, "--level", "protocol", "--failures", "failures", "--format", format];
+        let mut command = env.command(&[&flags[..], &["--header", "Authorization: Bearer ${TOKEN}"]].concat());
+        let output = command.env("TOKEN", "secret").output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert!(!text.contains("secret") && text.len() > 100, "{format}: {text}");
+        assert!(format != "json" || text.contains(r"a \u2026"), "{text}");
+    }
+    let files: Vec<_> = std::fs::read_dir(env.path("failures")).unwrap().map(|file| file.unwrap().path()).collect();
+    assert!(!files.is_empty());
+    for file in files {
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(!text.contains("secret"), "{}: {text}", file.display());
+    }
+}
+
+/// The server would wait for a client that is not there any more.
+#[cfg(unix)]
+#[test]
+fn a_signal_closes_the_connection() {
+    use nix::sys::signal::{Signal, kill};
+
+    let env = Env::empty();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/acp", listener.local_addr().unwrap());
+    let (asked, methods) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, asked) = (stream.unwrap(), asked.clone());
+            std::thread::spawn(move || {
+                let mut input = BufReader::new(stream.try_clone().unwrap());
+                loop {
+                    let mut head = String::new();
+                    while !head.ends_with("\r\n\r\n") {
+                        if input.read_line(&mut head).unwrap_or_default() == 0 {
+                            return;
+                        }
+                    }
+                    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+                    input.read_exact(&mut vec![0; length.unwrap_or(0)]).unwrap();
+                    asked.send(head.split(' ').next().unwrap().to_owned()).unwrap();
+                    let body = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+                    let answer = match head.as_str() {
+                        head if head.starts_with("GET") => {
+                            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n".to_owned()
+                        }
+                        head if head.starts_with("DELETE") => "HTTP/1.1 202 X\r\ncontent-length: 0\r\n\r\n".to_owned(),
+                        _ => format!(
+                            "HTTP/1.1 200 OK\r\nacp-connection-id: c\r\ncontent-length: {}\r\n\r\n{body}",
+                            body.len()
+                        ),
+                    };
+                    stream.write_all(answer.as_bytes()).unwrap();
+                }
+            });
+        }
+    });
+    let mut command = env.command(&["run", "--url", &url]);
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    writeln!(input, r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{}}}}"#).unwrap();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut String::new()).unwrap();
+    kill(nix::unistd::Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(143));
+    // A machine without time for the last request has the bridge say so.
+    let is_late = String::from_utf8_lossy(&output.stderr).contains("the connection was not closed in time");
+    assert!(is_late || methods.try_iter().any(|method| method == "DELETE"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A client of one server: the headers and cookies of its requests, and when it heard of the server.
 
 use std::error::Error;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use acp_registry_plan::text::printable;
@@ -18,8 +19,8 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
 use crate::endpoint::{Cookies, Endpoint};
-use crate::message::into_line;
 use crate::media::has_type;
+use crate::message::into_line;
 use crate::{CONNECTION, MESSAGE, SESSION, UNREAD};
 
 /// The largest part of an error's text that is repeated.
@@ -35,6 +36,8 @@ pub(crate) struct Client {
     cookies: Arc<Mutex<Cookies>>,
     /// When the server sent the last byte.
     heard: Arc<Mutex<Instant>>,
+    /// Whether it has answered any request.
+    is_reached: Arc<AtomicBool>,
 }
 
 /// Why there is no WebSocket.
@@ -54,7 +57,8 @@ impl From<String> for Refused {
 
 impl Client {
     pub(crate) fn new(endpoint: &Endpoint) -> Self {
-        Self { endpoint: endpoint.clone(), cookies: Arc::default(), heard: Arc::new(Mutex::new(Instant::now())) }
+        let heard = Arc::new(Mutex::new(Instant::now()));
+        Self { endpoint: endpoint.clone(), cookies: Arc::default(), heard, is_reached: Arc::default() }
     }
 
     /// Another client of the same conversation.
@@ -108,7 +112,12 @@ impl Client {
     /// Keeps the cookies of an answer.
     pub(crate) fn hear(&self, headers: &HeaderMap) {
         self.cookies.lock().unwrap_or_else(PoisonError::into_inner).store(headers);
+        self.is_reached.store(true, Ordering::Relaxed);
         self.hear_bytes();
+    }
+
+    pub(crate) fn is_reached(&self) -> bool {
+        self.is_reached.load(Ordering::Relaxed)
     }
 
     pub(crate) fn hear_bytes(&self) {

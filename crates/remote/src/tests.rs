@@ -1,5 +1,6 @@
 //! Faults of servers, each alone: a bridge ends, answers every request once, and sends no prompt twice.
 
+use std::future::pending;
 use std::io::{BufReader, Read, Write, pipe};
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -251,7 +252,8 @@ fn speak(url: &str, silence: Duration) -> (Vec<String>, Vec<String>, Result<(), 
         let endpoint = Endpoint::new(&url, &Headers::default(), &Settings::default()).unwrap();
         let notes = Mutex::new(Vec::new());
         let note = |text: &str| notes.lock().unwrap().push(text.to_owned());
-        let done = runtime.block_on(bridge(&endpoint, BufReader::new(input), output, options(silence), &note));
+        let done =
+            runtime.block_on(bridge(&endpoint, BufReader::new(input), output, options(silence), pending(), &note));
         runtime.shutdown_background();
         (notes.into_inner().unwrap(), done)
     });
@@ -416,7 +418,7 @@ fn no_fault_hangs_a_bridge_loses_a_message_or_repeats_a_prompt() {
     assert!(wrong.is_empty(), "{} of the faults:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// The result of a bridge whose server answers `initialize` with its first argument, and nothing after that.
+/// The result of a bridge whose server answers `initialize` with its argument, accepts `session/new`, and sends nothing else.
 fn speak_to_mute(
     scheme: &str,
     answer: Option<&'static str>,
@@ -438,6 +440,9 @@ fn speak_to_mute(
                             format!("HTTP/1.1 200 OK\r\nacp-connection-id: c\r\ncontent-length: {length}\r\n\r\n");
                         socket.write_all((head + answer).as_bytes()).unwrap();
                     }
+                    if text.contains("session/new") {
+                        socket.write_all(ACCEPTED.as_bytes()).unwrap();
+                    }
                 }
             });
         }
@@ -447,7 +452,14 @@ fn speak_to_mute(
     let client = Some(client).filter(|_| !ends);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let endpoint = Endpoint::new(&url, &Headers::default(), &Settings::default()).unwrap();
-    let done = runtime.block_on(bridge(&endpoint, BufReader::new(reader), std::io::sink(), options(silence), &|_| {}));
+    let done = runtime.block_on(bridge(
+        &endpoint,
+        BufReader::new(reader),
+        std::io::sink(),
+        options(silence),
+        pending(),
+        &|_| {},
+    ));
     runtime.shutdown_background();
     drop(client);
     done.unwrap_err()
@@ -458,10 +470,14 @@ fn a_server_that_does_not_answer_hangs_no_bridge() {
     let initialize = "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{}}\n";
     let cancel = "{\"jsonrpc\":\"2.0\",\"method\":\"session/cancel\",\"params\":{\"sessionId\":\"s\"}}\n";
     let both = format!("{initialize}{cancel}");
+    let open = format!("{initialize}{}\n", INPUT.lines().nth(1).unwrap());
     let (short, long) = (Duration::from_millis(200), Duration::from_hours(1));
+    let longer_than_a_message = Duration::from_secs(2);
     for (scheme, answer, input, ends, silence, part) in [
         ("http", Some(ANSWER), both.as_str(), false, short, "does not answer a message"),
         ("http", Some(ANSWER), &both, true, long, "does not answer a message"),
+        // The answers to open requests are waited for, even after the end of the input.
+        ("http", Some(ANSWER), &open, true, longer_than_a_message, "has sent nothing"),
         ("http", None, cancel, false, short, "does not answer a message"),
         ("http", None, cancel, true, long, "does not answer a message"),
         ("http", None, initialize, true, short, "the server"),
@@ -471,7 +487,11 @@ fn a_server_that_does_not_answer_hangs_no_bridge() {
         let mut error = speak_to_mute(scheme, answer, input, ends, silence).to_string();
         let mut longer = silence;
         // A machine with much to do gives even the first answer later than that.
-        while answer.is_some() && error.contains("has sent nothing") && longer < Duration::from_mins(1) {
+        while answer.is_some()
+            && !error.contains(part)
+            && error.contains("has sent nothing")
+            && longer < Duration::from_mins(1)
+        {
             longer *= 2;
             error = speak_to_mute(scheme, answer, input, ends, longer).to_string();
         }
@@ -511,7 +531,8 @@ fn speak_to_liar(status: &str, headers: &str, answer: &str, events: &str, is_exa
     let (mut lines, output) = pipe().unwrap();
     let notes = Mutex::new(String::new());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let templates = ["Authorization: Bearer hidden-token", "X-Key: abc", "X-Other: Token token=\"${OTHER}\"; v=${SHORT}"];
+    let templates =
+        ["Authorization: Bearer hidden-token", "X-Key: abc", "X-Other: Token token=\"${OTHER}\"; v=${SHORT}"];
     let variable = |name: &str| Some(if name == "OTHER" { "\"own\"-value" } else { "two" }.to_owned());
     let headers = Headers::read(templates, &variable).unwrap();
     let endpoint = Endpoint::new(&url, &headers, &Settings::default()).unwrap();
@@ -523,7 +544,7 @@ fn speak_to_liar(status: &str, headers: &str, answer: &str, events: &str, is_exa
         lines.read_to_string(&mut text).map(|_| text).unwrap()
     });
     let options = BridgeOptions { is_examined, ..options(Duration::from_mins(1)) };
-    let done = runtime.block_on(bridge(&endpoint, BufReader::new(reader), output, options, &note));
+    let done = runtime.block_on(bridge(&endpoint, BufReader::new(reader), output, options, pending(), &note));
     runtime.shutdown_background();
     drop(client);
     let error = done.err().map(|error| error.to_string()).unwrap_or_default();
@@ -549,6 +570,79 @@ fn no_message_has_a_secret_that_a_server_repeats() {
     assert!(secrets.iter().all(|secret| !text.contains(secret)), "{text}");
     let (text, _) = speak_to_liar("200 OK", &headers, answer, events, false);
     assert!(text.contains(answer), "{text}");
+}
+
+/// Yields a line for each read, and counts them.
+struct Lines(Arc<Mutex<usize>>);
+
+/// How many requests are sent to a server that answers each by itself.
+const MANY: usize = 200;
+
+impl Read for Lines {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let mut read = self.0.lock().unwrap();
+        let line = format!("{}\n", INPUT.lines().next().unwrap());
+        *read += 1;
+        if *read <= MANY { (&mut buffer[..]).write(line.as_bytes()) } else { Ok(0) }
+    }
+}
+
+/// Takes nothing until the sender is dropped.
+struct Gate(std::sync::mpsc::Receiver<()>);
+
+impl Write for Gate {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let _ = self.0.recv();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn an_editor_that_does_not_read_is_not_asked_for_more() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/acp", listener.local_addr().unwrap());
+    let reply = answer("acp-connection-id: c\r\n", ANSWER);
+    thread::spawn(move || {
+        for socket in listener.incoming() {
+            let (mut socket, reply) = (socket.unwrap(), reply.clone());
+            thread::spawn(move || {
+                let mut input = BufReader::new(socket.try_clone().unwrap());
+                while let Some(text) = request(&mut input) {
+                    let _ = socket.write_all(if text.starts_with("get") { HEAD } else { &reply }.as_bytes());
+                }
+            });
+        }
+    });
+    let read = Arc::new(Mutex::new(0));
+    let input = BufReader::with_capacity(1024, Lines(read.clone()));
+    let (gate, is_open) = std::sync::mpsc::channel();
+    let bridged = thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let endpoint = Endpoint::new(&url, &Headers::default(), &Settings::default()).unwrap();
+        let options = options(Duration::from_hours(1));
+        let done = runtime.block_on(bridge(&endpoint, input, Gate(is_open), options, pending(), &|_| {}));
+        runtime.shutdown_background();
+        done
+    });
+    // Until no more is read. A machine that needs longer for a request finds less.
+    let mut last = 0;
+    loop {
+        thread::sleep(Duration::from_millis(300));
+        let now = *read.lock().unwrap();
+        if now > 0 && now == last {
+            break;
+        }
+        last = now;
+    }
+    // The answers that wait, and one in each place on the way.
+    assert!(last < 64 + 10, "{last}");
+    drop(gate);
+    bridged.join().unwrap().unwrap();
+    assert_eq!(*read.lock().unwrap(), MANY + 1);
 }
 
 #[test]

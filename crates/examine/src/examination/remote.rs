@@ -66,9 +66,7 @@ impl Remote {
     ) -> Result<T, CheckFailure> {
         match timeout(self.patience, answer).await {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(reason)) => {
-                fail(format!("does not answer {what}: {}", printable(&reason)))
-            }
+            Ok(Err(reason)) => fail(format!("does not answer {what}: {}", printable(&reason))),
             Err(_) => Err(CheckFailure::Silent(format!("does not answer {what}"))),
         }
     }

@@ -67,7 +67,7 @@ pub(super) async fn web_socket(
 ) -> Result<mpsc::Sender<Vec<u8>>, String> {
     let (socket, _) = client.upgrade().await.map_err(|refusal| match refusal {
         Refused::Status(status, text) => {
-            format!("the server {} instead of opening a WebSocket", client.refusal(status, &text))
+            format!("the server opens no WebSocket: it {}", client.refusal(status, &text))
         }
         Refused::Failure(reason) => reason,
     })?;

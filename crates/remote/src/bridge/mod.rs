@@ -11,6 +11,7 @@ mod listen;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::{BufRead, Write};
+use std::pin::pin;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -43,10 +44,10 @@ const OPENING: Duration = Duration::from_millis(300);
 /// another stream and could overtake the history.
 const SETTLED: Duration = Duration::from_millis(30);
 
-/// How long unanswered requests are waited for after the end of the input, and how long a server may take to close.
+/// How long a server may take to accept a message after the end of the input, and to close.
 const END: Duration = Duration::from_secs(1);
 
-/// How long an unanswered `initialize` is waited for after the end of the input: the agent may have to start first.
+/// How long it may then take for `initialize`: the agent may have to start first.
 const START: Duration = Duration::from_secs(10);
 
 /// How long a server may take to open a WebSocket.
@@ -79,6 +80,9 @@ pub enum BridgeError {
     /// The output cannot be written; the reason.
     #[error("the output cannot be written: {0}")]
     Output(String),
+    /// The caller wants no more.
+    #[error("the bridge was stopped")]
+    Stopped,
 }
 
 impl From<BridgeError> for Failure {
@@ -137,6 +141,9 @@ impl Reports {
     }
 }
 
+/// The lines of the input.
+type Lines = mpsc::Receiver<Result<Vec<u8>, LineError>>;
+
 /// A message for the output, and its room while it waits.
 type Line = (Vec<u8>, Option<OwnedSemaphorePermit>);
 
@@ -167,13 +174,21 @@ struct Posted {
 pub struct BridgeOptions {
     /// How long the server may send nothing while a request is unanswered.
     pub silence: Duration,
-    /// Whether an examination reads the output, and repeats parts of it: what the agent repeats of secrets is hidden, and
-    /// no request is answered in place of an agent that cannot be reached.
+    /// Whether an examination reads the output, and repeats parts of it: what the agent repeats of secrets is hidden, no
+    /// request is answered in place of an agent that is not reached, and after the end of the input, unanswered requests are
+    /// given up as soon as a server must have accepted them.
     pub is_examined: bool,
 }
 
-/// Passes lines between the pipes and the agent until the input ends; then closes the connection. `note` shows what no
-/// message can say.
+/// A POST that is not answered yet, and the room for its answer.
+struct Posting {
+    envelope: Envelope,
+    room: OwnedSemaphorePermit,
+    answer: BoxFuture<'static, Result<Posted, String>>,
+}
+
+/// Passes lines between the pipes and the agent until the input ends, or `stop`; then closes the connection. `note` shows
+/// what no message can say.
 ///
 /// # Errors
 /// Returns [`BridgeError`] if the connection ends first. All requests are answered then, with errors.
@@ -182,6 +197,7 @@ pub async fn bridge(
     input: impl BufRead + Send + 'static,
     output: impl Write + Send + 'static,
     options: BridgeOptions,
+    stop: impl Future<Output = ()>,
     note: &(dyn Fn(&str) + Sync),
 ) -> Result<(), BridgeError> {
     let (sender, events) = mpsc::channel(OUTBOX);
@@ -204,30 +220,30 @@ pub async fn bridge(
         known: HashSet::new(),
         is_one_stream: false,
         ends_at: None,
-        silence: options.silence,
+        options,
         note,
         said: HashSet::new(),
         tasks: JoinSet::new(),
     };
-    let mut input = read_on_thread(input);
-    let result = bridge.run(&mut input).await;
-    match &result {
-        Ok(()) => bridge.close().await,
-        Err(_) if options.is_examined => {}
-        Err(error) => bridge.answer_all(&mut input, &error.to_string()).await,
-    }
-    for (line, _) in bridge.held.drain(..).map(|(line, ..)| line).chain(bridge.outbox.drain(..)).collect::<Vec<_>>() {
-        let _ = bridge.output.send(line).await;
-    }
+    let mut stop = pin!(stop);
+    let input = read_on_thread(input);
+    let result = tokio::select! {
+        result = bridge.run_to_end(input) => result,
+        () = &mut stop => {
+            bridge.close().await;
+            return Err(BridgeError::Stopped);
+        }
+    };
     drop(bridge);
-    match written.await {
+    let written = tokio::select! { written = written => written, () = stop => return Err(BridgeError::Stopped) };
+    match written {
         Ok(Err(error)) if result.is_ok() => Err(BridgeError::Output(error.to_string())),
         _ => result,
     }
 }
 
 /// Reading blocks, which must not keep the agent's messages from being passed on.
-fn read_on_thread(mut input: impl BufRead + Send + 'static) -> mpsc::Receiver<Result<Vec<u8>, LineError>> {
+fn read_on_thread(mut input: impl BufRead + Send + 'static) -> Lines {
     let (sender, lines) = mpsc::channel(1);
     thread::spawn(move || {
         while let Some(line) = next_line_blocking(&mut input).transpose() {
@@ -286,9 +302,9 @@ struct Bridge<'a> {
     known: HashSet<String>,
     /// Whether the server has one stream for a whole connection.
     is_one_stream: bool,
-    /// When to end, set at the end of the input.
+    /// By when the server must accept messages, set at the end of the input.
     ends_at: Option<Instant>,
-    silence: Duration,
+    options: BridgeOptions,
     note: &'a (dyn Fn(&str) + Sync),
     /// What was said. A server could make the bridge repeat it without end.
     said: HashSet<String>,
@@ -296,37 +312,54 @@ struct Bridge<'a> {
 }
 
 impl Bridge<'_> {
-    async fn run(&mut self, input: &mut mpsc::Receiver<Result<Vec<u8>, LineError>>) -> Result<(), BridgeError> {
+    /// Passes messages, then closes the connection or answers what cannot be answered any more, and writes what is left.
+    async fn run_to_end(&mut self, mut input: Lines) -> Result<(), BridgeError> {
+        let result = self.run(&mut input).await;
+        match &result {
+            Ok(()) => self.close().await,
+            // There was no agent: an error would be taken for its answer.
+            Err(_) if self.options.is_examined && !self.client.is_reached() => {}
+            Err(error) => self.answer_all(&mut input, &error.to_string()).await,
+        }
+        let held: Vec<_> = self.held.drain(..).map(|(line, ..)| line).collect();
+        for (line, _) in held.into_iter().chain(std::mem::take(&mut self.outbox)) {
+            let _ = self.output.send(line).await;
+        }
+        result
+    }
+
+    async fn run(&mut self, input: &mut Lines) -> Result<(), BridgeError> {
         if self.client.endpoint.is_socket {
-            let limit = HANDSHAKE.min(self.silence);
+            let limit = HANDSHAKE.min(self.options.silence);
             let socket = timeout(limit, listen::web_socket(&self.client, &self.reports, &mut self.tasks)).await;
             let socket = socket.unwrap_or_else(|_| Err("the server does not answer the handshake".to_owned()));
             self.socket = Some(socket.map_err(|reason| self.lost(reason))?);
         }
         let output = self.output.clone();
-        let mut posting: Option<(Envelope, BoxFuture<'static, Result<Posted, String>>)> = None;
+        let mut posting: Option<Posting> = None;
         let mut posted_at = Instant::now();
         loop {
             if posting.is_none()
                 && let Some((line, envelope)) = self.head.take()
             {
-                if self.may_send(&envelope) {
-                    self.expect_answer(&envelope);
-                    let post = self.send(line, &envelope);
-                    posting = Some((envelope, post));
-                    posted_at = Instant::now();
-                } else {
-                    self.head = Some((line, envelope));
+                match self.room(&envelope).filter(|_| self.may_send(&envelope)) {
+                    Some(room) => {
+                        self.expect_answer(&envelope);
+                        let answer = self.send(line, &envelope);
+                        posting = Some(Posting { envelope, room, answer });
+                        posted_at = Instant::now();
+                    }
+                    None => self.head = Some((line, envelope)),
                 }
             }
             let is_idle = self.head.is_none() && posting.is_none();
             if let Some(end) = self.ends_at
                 && is_idle
-                && (self.pending.is_empty() || Instant::now() >= end)
+                && (self.pending.is_empty() || self.options.is_examined && Instant::now() >= end)
             {
                 return Ok(());
             }
-            let post_ends = posting.as_ref().map(|(envelope, _)| self.post_end(envelope, posted_at));
+            let post_ends = posting.as_ref().map(|post| self.post_end(&post.envelope, posted_at));
             if post_ends.is_some_and(|end| Instant::now() >= end) {
                 return Err(self.lost("the server does not answer a message that was sent"));
             }
@@ -347,17 +380,17 @@ impl Bridge<'_> {
                     Some(Err(error)) => return Err(BridgeError::Input(error.to_string())),
                     None => self.ends_at = Some(Instant::now() + END),
                 },
-                Some(posted) = OptionFuture::from(posting.as_mut().map(|(_, post)| post)) => {
-                    if let Some((envelope, _)) = posting.take() {
-                        self.take_posted(&envelope, posted)?;
+                Some(posted) = OptionFuture::from(posting.as_mut().map(|post| &mut post.answer)) => {
+                    if let Some(Posting { envelope, room, .. }) = posting.take() {
+                        self.take_posted(&envelope, posted, room)?;
                     }
                 }
                 Some(event) = self.events.recv(), if self.outbox.len() < OUTBOX => self.take(event)?,
                 () = sleep_until(wake) => {
                     self.release();
                     let heard = self.client.heard();
-                    if !self.pending.is_empty() && Instant::now() >= heard + self.silence {
-                        let seconds = self.silence.as_secs_f64();
+                    if !self.pending.is_empty() && Instant::now() >= heard + self.options.silence {
+                        let seconds = self.options.silence.as_secs_f64();
                         return Err(self.lost(format!("the server has sent nothing for {seconds} s")));
                     }
                 }
@@ -368,7 +401,7 @@ impl Bridge<'_> {
     /// How long the answer to a POST is waited for, whatever else the server sends.
     fn post_end(&self, sent: &Envelope, since: Instant) -> Instant {
         let end = self.ends_at.map(|end| if sent.is_initialize() { end + START } else { end });
-        end.map_or(since + self.silence, |end| end.min(since + self.silence))
+        end.map_or(since + self.options.silence, |end| end.min(since + self.options.silence))
     }
 
     fn lost(&self, reason: impl Into<String>) -> BridgeError {
@@ -378,10 +411,13 @@ impl Bridge<'_> {
     /// When to look again, if nothing happens. It is no time in the past for which nothing is done then.
     fn next_time(&self) -> Instant {
         let heard = self.client.heard();
-        let mut wake =
-            if self.pending.is_empty() { Instant::now() + Duration::from_hours(1) } else { heard + self.silence };
+        let mut wake = if self.pending.is_empty() {
+            Instant::now() + Duration::from_hours(1)
+        } else {
+            heard + self.options.silence
+        };
         let now = Instant::now();
-        wake = self.ends_at.filter(|end| *end > now).map_or(wake, |end| wake.min(end));
+        wake = self.ends_at.filter(|end| self.options.is_examined && *end > now).map_or(wake, |end| wake.min(end));
         if !self.held.is_empty() {
             wake = wake.min(Instant::now() + SETTLED);
         }
@@ -406,6 +442,14 @@ impl Bridge<'_> {
     fn session(&self, envelope: &Envelope) -> Option<String> {
         let asked = || envelope.id.as_ref().filter(|_| envelope.is_response()).and_then(|id| self.asked.get(id));
         envelope.session.clone().or_else(|| asked().cloned())
+    }
+
+    /// The room for what answers a POST itself: requests, and texts that are no messages. `None` while there is none.
+    fn room(&self, envelope: &Envelope) -> Option<OwnedSemaphorePermit> {
+        let is_answered = self.socket.is_none() && (envelope.is_request() || !envelope.is_object);
+        let bytes = if is_answered { u32::try_from(MESSAGE).unwrap_or(u32::MAX) } else { 0 };
+        let room = self.reports.room.clone();
+        if is_answered && self.outbox.len() >= OUTBOX { None } else { room.try_acquire_many_owned(bytes).ok() }
     }
 
     /// Whether the streams are open by which the answer would arrive. Opens them.
@@ -472,7 +516,12 @@ impl Bridge<'_> {
     }
 
     /// Reads the answer to a POST.
-    fn take_posted(&mut self, sent: &Envelope, posted: Result<Posted, String>) -> Result<(), BridgeError> {
+    fn take_posted(
+        &mut self,
+        sent: &Envelope,
+        posted: Result<Posted, String>,
+        mut room: OwnedSemaphorePermit,
+    ) -> Result<(), BridgeError> {
         let Posted { status, connection, is_stream, body } = posted.map_err(|reason| self.lost(reason))?;
         let is_success = matches!(status, 200 | 202 | 204);
         if let Some(connection) = connection.filter(|_| is_success && self.connection.is_none()) {
@@ -480,19 +529,19 @@ impl Bridge<'_> {
             self.listen(None);
         }
         let reply = Envelope::read(&body);
+        if is_success && sent.is_initialize() && !reply.is_error && self.connection.is_none() && self.socket.is_none() {
+            return Err(self.lost("the server answers `initialize` without the header Acp-Connection-Id"));
+        }
         let is_for_sent = if sent.is_object { sent.is_request() && reply.id == sent.id } else { true };
         let is_answer = reply.is_rpc && reply.is_response() && is_for_sent;
         if is_answer && !is_stream {
-            self.take_message(None, body, None);
+            let room = room.split(body.len());
+            self.take_message(None, body, room);
             return Ok(());
         }
         let text = match status {
             200 if is_stream => "answers with a stream of events, as an agent of this protocol does not".to_owned(),
             200 if sent.is_initialize() => "answers `initialize` with nothing that is an answer".to_owned(),
-            // Without a connection, there is no stream for the answer.
-            202 | 204 if sent.is_initialize() && self.connection.is_none() && self.socket.is_none() => {
-                "answers `initialize` with nothing that is an answer".to_owned()
-            }
             200 | 202 | 204 => return Ok(()),
             _ => self.client.refusal(status, &body),
         };
@@ -649,7 +698,7 @@ impl Bridge<'_> {
     }
 
     /// Answers all requests that the agent cannot answer any more, even those that were not sent.
-    async fn answer_all(&mut self, input: &mut mpsc::Receiver<Result<Vec<u8>, LineError>>, reason: &str) {
+    async fn answer_all(&mut self, input: &mut Lines, reason: &str) {
         let mut ids: Vec<String> = self.pending.keys().cloned().collect();
         ids.sort();
         // What is read, but not sent.
