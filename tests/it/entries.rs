@@ -514,7 +514,8 @@ fn copies_serve_without_the_host() {
         published.set("registry.json", broken);
         let run = people.run(&["info", "a"]);
         assert!(run.code == 0 && run.stdout.contains("1.0.0"), "{}", run.stderr);
-        assert!(run.stderr.contains("warning: the registry index is a copy of 60 min ago: "), "{}", run.stderr);
+        let warning = run.stderr.split_once("warning: the registry index is a copy of ");
+        assert!(warning.is_some_and(|(_, age)| age.contains(" min ago: ")), "{}", run.stderr);
         assert_eq!(people.run(&["info", "b"]).code, 3);
     }
     // With a copy of the index, that serves; the newer of the two has precedence.

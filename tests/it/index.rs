@@ -37,7 +37,7 @@ fn an_index_is_read_leniently_and_from_anywhere() {
     for (place, part) in [
         ("nothing.json", "there is no such file"),
         ("r", "holds neither"),
-        (".", "help: did you mean `--index ./registry`?"),
+        (".", "help: did you mean `--index ."),
         ("Cargo.toml", "no such"),
         ("page.json", "is not a registry index: it is an HTML page, as servers send in place of an error\nhelp: "),
         ("empty.json", "is not a registry index: it is an empty file\nhelp: "),
