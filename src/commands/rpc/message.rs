@@ -334,7 +334,7 @@ mod tests {
         }
         let deep = "[".repeat(1 << 19);
         assert_eq!(of(&deep), Err((Value::Null, PARSE)));
-        // Whoever has sent a request that cannot be read waits for its answer.
+        // The sender of a request that cannot be read waits for its answer.
         for (text, id) in [
             (r#"{"jsonrpc":"2.0","id":1,"method":"search","params":{"query":"\ud800"}}"#, json!(1)),
             (r#"{"method":"search","params":{"query":"\ud800"},"id":"x"}"#, json!("x")),

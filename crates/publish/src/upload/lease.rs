@@ -80,8 +80,8 @@ impl<'a> Lease<'a> {
             }
             let (found, since) = (seen.0.as_ref(), seen.1);
             let lasts = words.as_ref().map_or(seconds(turns.lease), |words| words.lasts.clamp(1, DAY));
-            // Clocks differ, so that a lease has expired if it was not renewed while this run watched. If it is older than
-            // clocks differ, nobody need wait for it.
+            // Clocks differ, so a lease has expired if it was not renewed while this run watched, or if it is older than any
+            // difference of clocks.
             let is_ancient = words.as_ref().is_some_and(|words| words.renewed.saturating_add(lasts + DAY) < now());
             if let Some((_, version)) = found.filter(|_| is_ancient || seconds(since.elapsed()) >= lasts) {
                 lease.until = Instant::now() + lease.lasts;
