@@ -156,6 +156,9 @@ fn answer(scenario: &Scenario, asked: &Asked) -> Answer {
             let wait = (code != 403).then(|| ("Retry-After", "9999".to_owned()));
             return (code, Vec::from_iter(wait), body);
         }
+        Some(Value::String(body)) if body.starts_with("<!DOCTYPE html>") => {
+            return (200, vec![("Content-Type", "text/html".to_owned())], body.as_bytes().to_vec());
+        }
         Some(Value::String(body)) => return ok(body.as_bytes()),
         _ => {}
     }

@@ -49,7 +49,7 @@ fn lease(seconds: i64) -> Vec<u8> {
 #[test]
 fn the_clock_of_another_publisher_does_not_end_its_lease() {
     let leased = Leased::new(Bucket::answer);
-    // Its clock may be hours behind; nobody has held a lease for days.
+    // The clock of its publisher may be hours behind. No lease lasts for days.
     for (seconds, code) in [(-3_600, 3), (0, 3), (3_600, 3), (200_000, 0)] {
         leased.hold(seconds);
         let run = leased.publish(&["--wait", "0"]);

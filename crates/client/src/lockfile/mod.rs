@@ -278,7 +278,7 @@ impl LockFile {
         let path = path.as_ref();
         let mut text = self.text();
         // As a checkout on Windows has them.
-        if std::fs::read(path).is_ok_and(|old| old.windows(2).any(|pair| pair == b"\r\n")) {
+        if read_bounded(path, path, LOCK_FILE_LIMIT).is_ok_and(|old| old.windows(2).any(|pair| pair == b"\r\n")) {
             text = text.replace('\n', "\r\n");
         }
         if text.len() as u64 > LOCK_FILE_LIMIT {
