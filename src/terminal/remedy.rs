@@ -17,16 +17,21 @@ const ON_AGENTS: [&str; 16] = [
 /// Commands that read a registry and its configuration.
 const ON_REGISTRIES: [&str; 7] = ["build", "bump", "new", "probe", "serve", "validate", "verify"];
 
+/// Commands that send requests and have no other flag here.
+const ON_PUBLICATIONS: [&str; 2] = ["diff", "publish"];
+
 /// Flags that are repeated, with their names in [`ArgMatches`] and the commands that they are for.
-const FLAGS: [(&str, &str, &[&str]); 4] = [
-    ("root", "--root", &ON_AGENTS),
-    ("index", "--index", &ON_AGENTS),
-    ("registry_dir", "--registry-dir", &ON_REGISTRIES),
-    ("config", "--config", &ON_REGISTRIES),
+const FLAGS: [(&str, &str, &[&[&str]]); 6] = [
+    ("root", "--root", &[&ON_AGENTS]),
+    ("index", "--index", &[&ON_AGENTS]),
+    ("signer", "--signer", &[&ON_AGENTS]),
+    ("registry_dir", "--registry-dir", &[&ON_REGISTRIES]),
+    ("config", "--config", &[&ON_REGISTRIES]),
+    ("allow_host", "--allow-host", &[&ON_AGENTS, &ON_REGISTRIES, &ON_PUBLICATIONS]),
 ];
 
-/// A flag with its value as it is written in a shell, and the commands that it is for.
-type GivenFlag = (&'static str, String, &'static [&'static str]);
+/// A flag with its values as they are written in a shell, and the commands that it is for.
+type GivenFlag = (&'static str, String, &'static [&'static [&'static str]]);
 
 /// The flags of this run.
 static GIVEN: OnceLock<Vec<GivenFlag>> = OnceLock::new();
@@ -34,8 +39,9 @@ static GIVEN: OnceLock<Vec<GivenFlag>> = OnceLock::new();
 /// Remembers the flags of this run.
 pub(crate) fn remember(matches: &ArgMatches) {
     let given = FLAGS.into_iter().filter_map(|(name, flag, commands)| {
-        let value = matches.try_get_raw(name).ok()??.next_back()?;
-        Some((flag, words(&[value.to_string_lossy().into_owned()]), commands))
+        let values = matches.try_get_raw(name).ok()??;
+        let given = values.flat_map(|value| [flag.to_owned(), value.to_string_lossy().into_owned()]);
+        Some((flag, words(&given.collect::<Vec<_>>()), commands))
     });
     // There is one command in a process.
     let _ = GIVEN.set(given.collect());
@@ -49,8 +55,9 @@ pub(crate) fn complete(remedy: &str) -> String {
 
 fn with_flags(part: &str, given: &[GivenFlag]) -> String {
     let command = part.strip_prefix("acp-registry ").and_then(|rest| rest.split(' ').next()).unwrap_or_default();
-    let wanted = given.iter().filter(|(flag, _, commands)| commands.contains(&command) && !part.contains(flag));
-    let flags: String = wanted.map(|(flag, value, _)| format!(" {flag} {value}")).collect();
+    let wanted =
+        given.iter().filter(|(flag, _, commands)| commands.concat().contains(&command) && !part.contains(flag));
+    let flags: String = wanted.map(|(_, given, _)| format!(" {given}")).collect();
     // What follows is for an agent.
     let (own, rest) = part.split_at(part.find(" -- ").unwrap_or(part.len()));
     format!("{own}{flags}{rest}")
@@ -89,8 +96,10 @@ mod tests {
 
     #[test]
     fn commands_get_the_flags_that_they_have() {
-        let given: Vec<GivenFlag> =
-            vec![("--root", "'a b'".to_owned(), &ON_AGENTS), ("--config", "c".to_owned(), &ON_REGISTRIES)];
+        let given: Vec<GivenFlag> = vec![
+            ("--root", "--root 'a b'".to_owned(), &[&ON_AGENTS]),
+            ("--config", "--config c".to_owned(), &[&ON_REGISTRIES]),
+        ];
         for (part, expected) in [
             ("acp-registry gc", "acp-registry gc --root 'a b'"),
             ("acp-registry run a -- x", "acp-registry run a --root 'a b' -- x"),

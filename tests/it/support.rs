@@ -1,5 +1,6 @@
 //! A registry in a temporary directory, and runs of the program on it.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -160,7 +161,19 @@ impl Run {
     pub(crate) fn try_of(command: &mut Command) -> io::Result<Self> {
         record(command.get_args());
         let output = command.output()?;
-        let text = |bytes| String::from_utf8(bytes).unwrap().replace(if cfg!(windows) { "\r\n" } else { "\n" }, "\n");
+        // Commands in remedies repeat the host of the test's server, whose port changes.
+        let arguments: Vec<_> = command.get_args().map(OsStr::to_string_lossy).collect();
+        let is_own = |pair: &[Cow<'_, str>]| pair[0] == "--allow-host" && pair[1].starts_with("127.0.0.1:");
+        let own: Vec<_> =
+            arguments.windows(2).filter(|pair| is_own(pair)).map(|pair| format!(" {}", pair.join(" "))).collect();
+        let text = |bytes| {
+            let text = String::from_utf8(bytes).unwrap().replace(if cfg!(windows) { "\r\n" } else { "\n" }, "\n");
+            let without = |part: &str| own.iter().fold(part.to_owned(), |part, flag| part.replace(flag, ""));
+            let parts = text
+                .split('`')
+                .map(|part| if part.starts_with("acp-registry ") { without(part) } else { part.to_owned() });
+            parts.collect::<Vec<_>>().join("`")
+        };
         let run =
             Self { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) };
         assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
