@@ -42,6 +42,7 @@ fn rows() -> Vec<Row> {
         reply("{\"jsonrpc\":\"2.0\",\"method\":\"_x\"}\n$OK\n", None, ""),
         reply("$OK\n{\"jsonrpc\":\"2.0\",\"method\":\"_x\"}\n", None, ""),
         reply("[{\"jsonrpc\":\"2.0\",\"method\":\"_x\"},$OK]\n", Some(InvalidResponse), "messages in an array"),
+        reply("[{\"jsonrpc\":\"2.0\",\"method\":\"_x\"}]\n$OK\n", Some(InvalidResponse), "messages in an array"),
         row(&["ask-first"], None, ""),
         reply("\n \n$OK\n", None, ""),
         reply("$OK\r\n", None, ""),

@@ -132,6 +132,10 @@ impl Connection {
     }
 
     fn take_line(&mut self, mut line: &[u8]) {
+        // Whatever comes after an array, and with it or later, the result is the same.
+        if self.has_array {
+            return;
+        }
         if std::mem::take(&mut self.is_at_start)
             && let Some(rest) = line.strip_prefix(BOM)
         {

@@ -120,8 +120,8 @@ pub(super) struct Wire {
     pub(super) has_open_end: bool,
     overflow: Option<Overflow>,
     exit: Option<Exit>,
-    /// When to report the end, set at the first sign of it.
-    over_at: Option<Instant>,
+    /// The wait for the rest, from the first sign of the end.
+    rest: Option<Wait>,
     wait: Wait,
     pub(super) outgoing: mpsc::Sender<Vec<u8>>,
     stderr: Arc<Mutex<Tail>>,
@@ -157,7 +157,7 @@ impl Wire {
             has_open_end: false,
             overflow: None,
             exit: None,
-            over_at: None,
+            rest: None,
             wait: Wait::until(Instant::now()),
             outgoing,
             stderr: tail,
@@ -178,9 +178,9 @@ impl Wire {
                 return Err(Silence::Overflow(overflow));
             }
             let is_closed = self.stdout.is_none();
-            let is_over = self.over_at.is_some_and(|over| Instant::now() >= over);
-            let silence =
-                if is_over { Some(Silence::Closed) } else { self.wait.look(Instant::now(), || tree.run_delays()) };
+            let now = Instant::now();
+            let is_over = self.rest.as_mut().is_some_and(|rest| rest.look(now, || tree.run_delays()).is_some());
+            let silence = if is_over { Some(Silence::Closed) } else { self.wait.look(now, || tree.run_delays()) };
             if silence.is_some() || (is_closed && self.exit.is_some()) {
                 return Err(match (self.exit, silence) {
                     (Some(exit), _) => Silence::Exited(exit),
@@ -188,7 +188,7 @@ impl Wire {
                     _ => Silence::Closed,
                 });
             }
-            let until = self.over_at.map_or(self.wait.next(), |over| over.min(self.wait.next()));
+            let until = self.rest.as_ref().map_or(self.wait.next(), |rest| rest.next().min(self.wait.next()));
             buffer.clear();
             select! {
                 // Output that is there is read before the time is looked at.
@@ -207,7 +207,7 @@ impl Wire {
                 }
                 exit = tree.wait(), if self.exit.is_none() => {
                     self.exit = Some(exit);
-                    self.over_at.get_or_insert_with(|| Instant::now() + REST);
+                    self.rest.get_or_insert_with(|| Wait::until(Instant::now() + REST));
                 }
                 () = sleep_until(until) => {}
             }
@@ -230,7 +230,7 @@ impl Wire {
     /// Handles the end of the output: returns the last line, if it has no line end.
     fn close(&mut self) -> Vec<Vec<u8>> {
         self.stdout = None;
-        self.over_at.get_or_insert_with(|| Instant::now() + REST);
+        self.rest.get_or_insert_with(|| Wait::until(Instant::now() + REST));
         let rest = self.lines.finish();
         if rest.is_empty() {
             return Vec::new();
