@@ -119,7 +119,7 @@ const UNEXAMINED: &str = "examination/required-level";
 
 /// Renders the results of agents.
 pub(crate) fn sarif(examinees: &[Examinee<'_>]) -> String {
-    let rules = rules();
+    let rules = rules(examinees);
     let results = examinees
         .iter()
         .flat_map(|examinee| problems(examinee).map(|problem| result(examinee, &rules, &problem)).collect::<Vec<_>>());
@@ -147,16 +147,17 @@ fn problems<'a>(examinee: &'a Examinee<'_>) -> impl Iterator<Item = (String, &'s
     handshake.into_iter().chain(checks)
 }
 
-/// The rules of the handshake, and the checks.
-fn rules() -> Vec<Value> {
+/// The rules of the handshake, the others that these agents break, and the checks.
+fn rules(examinees: &[Examinee<'_>]) -> Vec<Value> {
     let unexamined = json!({
         "id": UNEXAMINED,
         "shortDescription": { "text": "the agent could not be examined at the required level" },
         "help": { "text": "Run the examination again with -v, and see which checks could not run." },
         "defaultConfiguration": { "level": "error" },
     });
-    let handshake = RULES.iter().filter(|rule| rule.group() == "handshake").map(|rule| descriptor(rule));
-    handshake.chain([unexamined]).chain(CHECKS.iter().map(|check| rule(check))).collect()
+    let is_broken = |name: &str| examinees.iter().any(|one| one.rule.is_some_and(|rule| rule.name == name));
+    let rules = RULES.iter().filter(|rule| rule.group() == "handshake" || is_broken(rule.name));
+    rules.map(|rule| descriptor(rule)).chain([unexamined]).chain(CHECKS.iter().map(|check| rule(check))).collect()
 }
 
 fn rule(check: &Check) -> Value {

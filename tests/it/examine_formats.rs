@@ -152,17 +152,26 @@ fn verify_has_a_suite_for_each_agent() {
     let counts: Vec<_> =
         suites.iter().map(|suite| ["name", "failures", "errors"].map(|name| attribute(suite, name))).collect();
     assert_eq!(counts, [["absent (npx)", "1", "0"], ["echo (npx)", "1", "0"], ["good (npx)", "0", "0"]]);
+    verify.env.write("r/broken/agent.json", "{");
     let run = log(&verify.run(&["--level", "protocol", "--format", "sarif"]).stdout);
     let found: Vec<_> = run["results"]
         .as_array()
         .unwrap()
         .iter()
         .map(|result| {
+            let rules = &run["tool"]["driver"]["rules"];
+            let rule = &rules[usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap()];
+            assert_eq!(rule["id"], result["ruleId"]);
             let place = &result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
             (result["ruleId"].as_str().unwrap(), place.as_str().unwrap())
         })
         .collect();
-    assert_eq!(found, [("handshake/install-failed", "r/absent/agent.json"), ("protocol/version", "r/echo/agent.json")]);
+    let expected = [
+        ("handshake/install-failed", "r/absent/agent.json"),
+        ("manifest/syntax", "r/broken/agent.json"),
+        ("protocol/version", "r/echo/agent.json"),
+    ];
+    assert_eq!(found, expected);
 }
 
 #[test]
