@@ -127,7 +127,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     if let Some(exchange) = exchange {
         return replay(args, &exchange, &demand.recipe(args.recipe.as_deref()), global, ui);
     }
-    let files = args.report.files()?;
+    let files = args.report.files(None)?;
     let launch = launch(args, global)?;
     // The bridge to an agent on a network is this program itself.
     let network = args.network.or(args.remote.url.as_ref().map(|_| NetworkKind::Shared));

@@ -118,7 +118,7 @@ const CORRECT: &str = "correct them; `acp-registry explain RULE` describes each 
 
 pub(crate) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let started = Instant::now();
-    let files = args.report.files()?;
+    let files = args.report.files(None)?;
     let config = global.config()?;
     let allowed_hosts = global.allowed_hosts()?;
     let mut levels = configured_levels(&config, &global.config_file(&global.registry_dir()))?;

@@ -19,6 +19,7 @@ use acp_registry::verify::{
     Job, Merged, NewClosures, Nothing, Row, RowCounts, Selection, Shard, ShardFile, State, TaskVerdict, Verified,
     VerifyRequest, lacks_package_managers, merge_files, sources_down,
 };
+use clap::ValueEnum as _;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -26,7 +27,7 @@ use crate::commands::verifier;
 use crate::documents::Document;
 use crate::flags::global::{Global, prefix};
 use crate::flags::level::LevelArgs;
-use crate::flags::report::ReportArgs;
+use crate::flags::report::{ReportArgs, ReportFiles};
 use crate::flags::verifier::{VerifierArgs, VerifierSettings};
 use crate::flags::{candidates, value};
 use crate::formats::examination::{self, Examinee, examination};
@@ -113,7 +114,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
     let started = Instant::now();
-    let files = args.report.files()?;
+    let files = args.report.files(args.out.as_deref())?;
     let config = global.config()?;
     let allowed = global.allowed_hosts()?;
     let examine = &config.examine;
@@ -124,7 +125,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let registry = load_active(&global.registry_dir(), &config, &args.ids)?;
     let (mut request, now) = (request(args, &demand), SystemTime::now());
     if let (false, Some(out)) = (args.merge.is_empty(), &args.out) {
-        return merge(args, out, &registry, &request.selection(&registry, now)?, ui);
+        return merge(args, (out, files), &registry, &request.selection(&registry, now)?, ui);
     }
     let advisories = verifier::all_advisories((&config, &allowed), &registry, !args.no_cache, ui)?;
     let settings = VerifierSettings {
@@ -235,15 +236,27 @@ fn request(args: &Args, demand: &Demand) -> VerifyRequest {
 }
 
 /// Merges the snapshots of parts into `out`.
-fn merge(args: &Args, out: &Path, registry: &Registry, selection: &Selection, ui: &Ui) -> Result<Exit, Failure> {
+fn merge(
+    args: &Args,
+    (out, files): (&Path, ReportFiles),
+    registry: &Registry,
+    selection: &Selection,
+    ui: &Ui,
+) -> Result<Exit, Failure> {
+    if let Some(format) =
+        files.formats().find(|format| matches!(format, Format::Sarif | Format::Junit | Format::Github))
+    {
+        let name = format.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+        let failure = Failure::usage(format!("--merge has no result in the form {name}"));
+        return Err(failure.help("name human, markdown or json"));
+    }
     let missing = |part: &ShardFile| {
         ui.warning(&format!("part {} has no file {}", part.shard, part.path.display()));
     };
     let merged = merge_files(registry, selection, &args.merge, out, &missing)?;
-    ui.result(&if args.report.is_json() {
-        merged_document(&merged).to_text()
-    } else {
-        merged_text(&merged, args.merge.len())
+    files.write(ui, &mut |format, _| match format {
+        Format::Json => merged_document(&merged).to_text(),
+        _ => merged_text(&merged, args.merge.len()),
     })?;
     Ok(Exit::Success)
 }

@@ -1,9 +1,10 @@
 //! In which form a command reports, and where: on stdout, in files, or both.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use acp_registry::failure::Failure;
 use acp_registry::host::fs::{check_writable, write_atomic};
+use acp_registry::text::quote;
 use clap::ValueEnum as _;
 
 use crate::documents::Document;
@@ -49,7 +50,7 @@ impl ReportArgs {
     /// Writes the document of a command that failed without a result to the files that are JSON. The failure itself is
     /// reported elsewhere, so that an error here is not.
     pub(crate) fn write_failure(&self, command: &str, failure: &Failure) {
-        let Ok(files) = self.files() else { return };
+        let Ok(files) = self.files(None) else { return };
         let is_json = |format: Option<Format>| format.unwrap_or(files.format) == Format::Json;
         for (_, path) in files.files.iter().filter(|(format, _)| is_json(*format)) {
             let text = Document::failed_command(Some(command), failure.clone()).to_text();
@@ -57,8 +58,8 @@ impl ReportArgs {
         }
     }
 
-    /// Checks that the files can be written, before any work is done.
-    pub(crate) fn files(&self) -> Result<ReportFiles, Failure> {
+    /// Checks that the files can be written, before any work is done, and that none is `other`, which the command writes.
+    pub(crate) fn files(&self, other: Option<&Path>) -> Result<ReportFiles, Failure> {
         let files: Vec<(Option<Format>, PathBuf)> =
             self.output.iter().map(|text| file(text)).collect::<Result<_, Failure>>()?;
         if files.iter().any(|(_, path)| path.as_os_str().is_empty()) {
@@ -68,14 +69,32 @@ impl ReportArgs {
             let failure = Failure::usage("--output without FORMAT= can be given once");
             return Err(failure.help("write --output FORMAT=FILE for further files"));
         }
+        if files.iter().any(|(_, path)| path.as_os_str() == "-") {
+            return Err(Failure::usage("--output - names no file").help("write --format FORMAT for stdout"));
+        }
+        let mut taken: Vec<PathBuf> = other.into_iter().map(resolved).collect();
         for (_, path) in &files {
             check_writable(path).map_err(|error| error.unwritable("--output"))?;
+            // A device takes more than one result.
+            if path.exists() && !path.is_file() {
+                continue;
+            }
+            if taken.contains(&resolved(path)) {
+                let failure = Failure::usage(format!("{} would be written twice", quote(&path.to_string_lossy())));
+                return Err(failure.help("name another file with --output"));
+            }
+            taken.push(resolved(path));
         }
         Ok(ReportFiles { format: self.format(), files })
     }
 }
 
 impl ReportFiles {
+    /// The forms in which the result is written, with that of stdout.
+    pub(crate) fn formats(&self) -> impl Iterator<Item = Format> {
+        std::iter::once(self.format).chain(self.files.iter().filter_map(|(format, _)| *format))
+    }
+
     /// Writes a result everywhere. A file that cannot be written does not keep the result from the other places.
     pub(crate) fn write(self, ui: &Ui, render: &mut dyn FnMut(Format, Look) -> String) -> Result<(), Failure> {
         let mut shown = Some(self.format);
@@ -93,6 +112,13 @@ impl ReportFiles {
         }
         unwritten.map_or(Ok(()), |error| Err(error.unwritable("--output")))
     }
+}
+
+/// The same path for all paths of a file, which may be absent.
+fn resolved(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let beside = || Some(folder.canonicalize().ok()?.join(path.file_name()?));
+    path.canonicalize().ok().or_else(beside).unwrap_or_else(|| path.to_owned())
 }
 
 /// Splits `FORMAT=FILE`. A file without a format gets the format of the result.

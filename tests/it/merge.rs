@@ -108,6 +108,12 @@ fn an_outage_says_nothing_of_an_agent() {
     (down["verdict"], down["reason"], down["features"]) = (json!("error"), json!("install_failed"), json!({}));
     part(&env, 2, &[down]);
     let (code, report) = env.json(&MERGE);
+    let run = env.run(&[&MERGE[..], &["--output", "json=report.json"]].concat());
+    assert!(run.code == 0 && run.stdout.contains("from 2 parts"), "{}", run.stderr);
+    assert_eq!(serde_json::from_str::<Value>(&env.read("report.json")).unwrap()["merged"], report["merged"]);
+    let run = env.run(&[&MERGE[..], &["--format", "sarif"]].concat());
+    let refusal = "error: --merge has no result in the form sarif\nhelp: name human, markdown or json\n";
+    assert_eq!((run.code, run.stderr.as_str()), (2, refusal));
     let unknown = |id: &str, reason: &str, has_row: bool| json!({ "id": id, "distribution": "npx", "reason": reason, "has_row": has_row });
     assert_eq!((code, &report["merged"]["taken"]), (0, &json!(2)));
     let expected = json!([unknown("b", "install_failed", false), unknown("d", "no_row", false)]);

@@ -249,6 +249,16 @@ fn one_run_writes_several_forms() {
     assert!(env.read("only.txt").contains("error[icon/syntax]"));
     assert_eq!(env.run(&["validate", "--output", "a", "--output", "b"]).code, 2);
     assert_eq!(env.run(&["validate", "--output", "xml=a"]).code, 2);
+    for (outputs, message) in [
+        (["a", "json=./a"], "error: `./a` would be written twice\nhelp: name another file with --output\n"),
+        (["json=a", "sarif=r/../a"], "error: `r/../a` would be written twice\nhelp: name another file with --output\n"),
+        (["a", "json=-"], "error: --output - names no file\nhelp: write --format FORMAT for stdout\n"),
+    ] {
+        let run = env.run(&["validate", "--output", outputs[0], "--output", outputs[1]]);
+        assert_eq!((run.code, run.stderr.as_str()), (2, message));
+    }
+    let run = env.run(&["verify", "--out", "snapshot.json", "--output", "json=snapshot.json"]);
+    assert!(run.code == 2 && run.stderr.contains("`snapshot.json` would be written twice"), "{}", run.stderr);
     let run = env.run(&["validate", "--output", "json=no/such/folder/x", "--output", "markdown=o.md"]);
     assert!(run.code == 3 && run.stderr.contains("error: no/such/folder/x: "), "{}", run.stderr);
     assert!(run.stderr.contains("\nhelp: create the directory"), "{}", run.stderr);

@@ -269,7 +269,9 @@ impl From<SnapshotError> for Failure {
     fn from(error: SnapshotError) -> Self {
         match error {
             SnapshotError::Read { .. } => Self::unable(error).help(SNAPSHOT),
-            SnapshotError::Form { .. } => Self::usage(error).help("write a new one with `acp-registry verify --out`"),
+            SnapshotError::Form { .. } => {
+                Self::usage(error).help("write a new one with `acp-registry verify --out FILE`")
+            }
         }
     }
 }

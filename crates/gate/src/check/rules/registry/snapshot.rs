@@ -6,7 +6,7 @@ pub(crate) static RULE: Rule = Rule {
     level: Level::Error,
     summary: "capabilities.json cannot be read",
     why: "The catalog shows what the file says of agents, and the tree is not built without it.",
-    fix: "Write a new one with `acp-registry verify --out`, or restore the last one that could be read.",
+    fix: "Write a new one with `acp-registry verify --out FILE`, or restore the last one that could be read.",
     fails: Example::Files(&[("capabilities.json", "{\n")]),
     marks: "",
     passes: Example::Files(&[("capabilities.json", "{ \"schema\": 1, \"agents\": [] }\n")]),
@@ -16,6 +16,6 @@ pub(crate) static RULE: Rule = Rule {
 fn check(registry: &Registry, _options: &CheckOptions<'_>, report: &mut Reporter<'_>) {
     let Some(message) = Snapshot::problem(registry) else { return };
     report.about(FindingFile { file: SNAPSHOT_FILE, ..FindingFile::default() }, |report| {
-        report.file(message).help("write a new one with `acp-registry verify --out`, or restore the last one");
+        report.file(message).help("write a new one with `acp-registry verify --out FILE`, or restore the last one");
     });
 }
