@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 
 /// The severity of a finding, or of a rule.
 ///
-/// `registry.toml` and flags also take the words of earlier versions: `allow`, `warn` and `deny`.
+/// `registry.toml` also takes the words of the flags: `allow`, `warn` and `deny`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// The rule does not run.
@@ -20,7 +20,7 @@ pub enum Level {
 
 impl<'de> Deserialize<'de> for Level {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // The words of earlier versions are not offered.
+        // Messages offer the words of reports only.
         match String::deserialize(deserializer)?.as_str() {
             "off" | "allow" => Ok(Self::Off),
             "warning" | "warn" => Ok(Self::Warning),

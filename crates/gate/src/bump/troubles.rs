@@ -104,12 +104,8 @@ impl Troubles {
                 continue;
             }
             let now = now.replace_nanosecond(0).unwrap_or(now);
-            let new = || Trouble { kind: String::new(), since: now, runs: 0 };
-            let trouble = self.agents.entry(id.clone()).or_default().entry(name).or_insert_with(new);
-            // Earlier versions of this program recorded rate limits.
-            if trouble.kind == ErrorKind::RateLimited.as_str() {
-                *trouble = new();
-            }
+            let channels = self.agents.entry(id.clone()).or_default();
+            let trouble = channels.entry(name).or_insert(Trouble { kind: String::new(), since: now, runs: 0 });
             error.kind.as_str().clone_into(&mut trouble.kind);
             trouble.runs = trouble.runs.saturating_add(1);
         }
@@ -126,11 +122,10 @@ impl Troubles {
         self.agents.get(id)?.get(channel.as_str())
     }
 
-    /// The reason for putting an agent into quarantine: its stable channel has had errors for at least `after`. Rate
-    /// limits, which earlier versions of this program recorded, are no reason.
+    /// The reason for putting an agent into quarantine: its stable channel has had errors for at least `after`.
     pub fn reason(&self, id: &str, after: Duration, now: OffsetDateTime) -> Option<String> {
         let trouble = self.of(id, Channel::Stable)?;
-        let is_over = now - trouble.since >= after && trouble.kind != ErrorKind::RateLimited.as_str();
+        let is_over = now - trouble.since >= after;
         // The state file may have been written by a later version with more kinds.
         let words = serde_json::from_value(trouble.kind.as_str().into()).map(ErrorKind::words);
         let words = words.unwrap_or(&trouble.kind);
@@ -191,13 +186,6 @@ mod tests {
         assert_eq!(troubles, before);
         troubles.keep(|id| id != "a");
         assert_eq!(troubles, Troubles::default());
-        // As an earlier version of this program recorded it.
-        let text = r#"{ "agents": { "a": { "stable": { "kind": "rate_limited", "since": "2026-11-01T00:00:00Z", "runs": 300 } } } }"#;
-        let mut troubles: Troubles = serde_json::from_str(text).unwrap();
-        assert_eq!(troubles.reason("a", DAY, now), None);
-        troubles.update(&[bumped("a", Some(ErrorKind::NotFound)), bumped("b", None)], now);
-        assert_eq!(troubles.reason("a", DAY, now), None);
-        assert_eq!(troubles.of("a", Channel::Stable).unwrap().runs, 1);
     }
 
     #[test]

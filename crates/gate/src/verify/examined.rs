@@ -203,7 +203,7 @@ mod tests {
         ];
         assert_eq!(lines, expected);
         assert_eq!(past[1].failed, ["protocol/ids"]);
-        // What is no line is passed over, and a row of an earlier version of this program has one.
+        // What is no line is passed over, and a row without a history has one line.
         next["history"] = json!([7, {}, { "version": "x" }]);
         assert_eq!(PastExamination::all(&next), []);
         assert_eq!(PastExamination::all(&examined("1", "01", "pass")).len(), 1);
