@@ -1,4 +1,4 @@
-//! Tests with real registries, if available: in `ACP_REGISTRY_CORPUS`, or `../shared/corpus` beside the checkout.
+//! Tests with real registries, if `ACP_REGISTRY_CORPUS` names their folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,13 +8,11 @@ use serde_json::Value;
 use crate::support::{Env, manifest, skipped, tree};
 
 pub(crate) fn corpus(test: &str) -> Option<PathBuf> {
-    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
-    let folder = std::env::var_os("ACP_REGISTRY_CORPUS").map_or(default, PathBuf::from);
-    if folder.join("registry-2026-10").is_dir() {
-        return Some(folder.canonicalize().unwrap());
-    }
-    skipped(test, "there is no corpus; name it with ACP_REGISTRY_CORPUS");
-    None
+    let Some(folder) = std::env::var_os("ACP_REGISTRY_CORPUS") else {
+        skipped(test, "ACP_REGISTRY_CORPUS names no folder of real registries");
+        return None;
+    };
+    Some(PathBuf::from(folder).canonicalize().unwrap())
 }
 
 pub(crate) fn public_config() -> String {
