@@ -6,16 +6,18 @@ mod css;
 mod draw;
 mod elements;
 mod gradient;
+mod layers;
 mod paint;
 
 use std::collections::HashSet;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use acp_registry_client::registry::Loaded;
+use acp_registry_plan::text::quote;
 use roxmltree::{Attribute, Document, Error, Node, ParsingOptions};
 
 use self::cascade::Cascade;
-use self::css::Declaration;
+use self::css::{Declaration, Selector, SelectorKind};
 use self::elements::Elements;
 use self::gradient::Gradients;
 use self::paint::Sheets;
@@ -67,6 +69,13 @@ pub(super) const ELEMENTS: &[&str] = &[
 
 /// The properties that paint, as attributes and in CSS.
 pub(super) const PAINTS: &[&str] = &["fill", "stroke", "stop-color", "flood-color", "lighting-color", "color"];
+
+/// The properties that change nothing of HTML, by the beginnings of their names; those of an icon's own begin with `--`.
+const ONLY_SVG: &[&str] = &[
+    "fill", "stroke", "stop-", "flood-", "lighting-color", "clip-rule", "color-interpolation", "color-rendering",
+    "marker", "paint-order", "shape-rendering", "text-anchor", "vector-effect", "enable-background",
+    "dominant-baseline", "--",
+];
 
 /// The icon's file, and the result of parsing it.
 pub(super) struct IconFile<'a> {
@@ -153,6 +162,10 @@ impl<'a> Icon<'a> {
         let sheets = Sheets { elements: &elements, cascade: &cascade, gradients: &gradients };
         let endless = || whole("`use` elements lead to too many others, or to themselves".to_owned());
         let shapes = paint::shapes(&icon, sheets).ok_or_else(endless)?;
+        if !layers::is_bounded(&icon, sheets) {
+            let names = "masks, clips, filters, patterns and markers";
+            return Err(whole(format!("{names} lead to too many others, or to themselves")));
+        }
         let colors = color::colors(&icon, sheets);
         drop((elements, cascade, gradients));
         (icon.shapes, icon.colors) = (shapes, colors);
@@ -198,10 +211,24 @@ impl<'a> Icon<'a> {
         found
     }
 
-    /// All CSS that was not understood.
+    /// All CSS that was not understood, or that would apply to a page with the icon.
     fn find_unread(&self) -> Vec<XmlError> {
         let mut unread = Vec::new();
+        let own: HashSet<_> = self.elements().flat_map(cascade::keys).collect();
+        let is_own = |one: &Selector| {
+            matches!(one.kind, SelectorKind::Class | SelectorKind::Id) && own.contains(&(one.kind, one.name.as_str()))
+        };
         for styled in &self.styles {
+            let foreign = styled.css.declarations.iter().filter(|declaration| {
+                styled.is_sheet
+                    && !ONLY_SVG.iter().any(|name| declaration.standard_property().starts_with(name))
+                    && !declaration.selectors.iter().all(is_own)
+            });
+            unread.extend(foreign.map(|declaration| XmlError {
+                message: format!("the style would set {} of a page with the icon", quote(&declaration.property)),
+                help: Some("write it as an attribute of the element, or for a class of the icon"),
+                range: styled.css_range(&declaration.range),
+            }));
             let node = self.document.get_node(styled.element).filter(|node| styled.is_sheet && !is_plain_sheet(*node));
             unread.extend(node.map(|node| XmlError {
                 message: "not all viewers apply this `style` element".to_owned(),
@@ -225,7 +252,7 @@ impl<'a> Icon<'a> {
                 && attribute.namespace().is_none()
                 && !name.eq_ignore_ascii_case("style")
             {
-                let message = format!("{} has an escape", acp_registry_plan::text::quote(name));
+                let message = format!("{} has an escape", quote(name));
                 let help = Some("write the character itself");
                 unread.push(XmlError { message, help, range: value_range(&attribute) });
             }
@@ -282,24 +309,33 @@ fn check_declaration(text: &str) -> Result<(), XmlError> {
         rest = behind;
         let is_known = |name: &str| name.eq_ignore_ascii_case(value);
         // These encode ASCII as UTF-8 does.
-        let is_ascii = |name: &str| value.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name));
+        let is_ascii = || {
+            let lower = value.to_ascii_lowercase();
+            let number = |name: &str, numbers: RangeInclusive<u32>| {
+                lower
+                    .strip_prefix(name)
+                    .and_then(|rest| rest.parse().ok())
+                    .is_some_and(|number| numbers.contains(&number))
+            };
+            lower == "us-ascii" || number("iso-8859-", 1..=16) || number("windows-", 1250..=1258)
+        };
         let (before, after, help) = match name.split_ascii_whitespace().last() {
-            Some("encoding")
-                if !(["utf-8", "utf8"].into_iter().any(is_known)
-                    || text.is_ascii() && ["us-ascii", "iso-8859-", "windows-125"].into_iter().any(is_ascii)) =>
-            {
-                (
-                    "declares the encoding",
-                    ", but the file is UTF-8",
-                    "write encoding=\"UTF-8\", or remove the declaration",
-                )
-            }
+            Some("encoding") if !(["utf-8", "utf8"].into_iter().any(is_known) || text.is_ascii() && is_ascii()) => (
+                "declares the encoding",
+                ", but the file is UTF-8",
+                "write encoding=\"UTF-8\", or remove the declaration",
+            ),
+            Some("version") if value != "1.0" && value != "1.1" => (
+                "declares the version",
+                " of XML, which nobody reads",
+                "write version=\"1.0\", or remove the declaration",
+            ),
             Some("standalone") if !["yes", "no"].contains(&value) => {
                 ("declares `standalone` as", ", which is neither `yes` nor `no`", "remove `standalone`")
             }
             _ => continue,
         };
-        let message = format!("{before} {}{after}", acp_registry_plan::text::quote(value));
+        let message = format!("{before} {}{after}", quote(value));
         let end = end - rest.len() - 1;
         return Err(XmlError { message, help: Some(help), range: end - value.len()..end });
     }
@@ -405,6 +441,9 @@ mod tests {
             ("<?xml version='1.0' encoding='iso-8859-1'?>", "é", "iso-8859-1"),
             ("<?xml version='1.0'\n\tencoding='utf-16'\n?>", "a", "utf-16"),
             ("<?xml version='1.0' standalone='maybe'?>", "a", "maybe"),
+            ("<?xml version='2.0'?>", "a", "2.0"),
+            ("<?xml version='1.0' encoding='windows-125'?>", "a", "windows-125"),
+            ("<?xml version='1.0' encoding='iso-8859-99'?>", "a", "iso-8859-99"),
             ("<?xml version='1.0' encoding='UTF-8' standalone='YES'?>", "a", "YES"),
         ] {
             let text = icon(declaration, name);
@@ -419,6 +458,24 @@ mod tests {
             ("<?xml-stylesheet encoding='x'?>", "a"),
         ] {
             assert!(Icon::parse(&icon(declaration, name)).is_ok(), "{declaration}");
+        }
+    }
+
+    #[test]
+    fn a_style_sheet_sets_nothing_of_a_page() {
+        let unread = |sheet: &str| {
+            let body = "<path class='a' id='i' d='M0 0h1v1z'/>";
+            Icon::parse(&format!("<svg xmlns='{SVG}'><style>{sheet}</style>{body}</svg>")).unwrap().unread.len()
+        };
+        for sheet in [
+            "body{display:none}", "*{opacity:0}", "a{display:none}", "path{opacity:.5}", ".b{display:none}",
+            "#j{color:red}", ".a,div{opacity:0}",
+        ] {
+            assert_eq!(unread(sheet), 1, "{sheet}");
+        }
+        for sheet in [".a{display:none}", "#i{opacity:.5}", "path{fill:none;stroke-width:2}", "*{stroke:currentColor}"]
+        {
+            assert_eq!(unread(sheet), 0, "{sheet}");
         }
     }
 

@@ -11,7 +11,7 @@ use super::gradient::Gradients;
 use super::{Icon, Piece, SVG, XLINK, attribute, urls, value};
 
 /// Maximum number of nodes to visit, since nested `use` can multiply them. Higher than the limit of nodes in an icon.
-const VISIT_LIMIT: usize = 100_000;
+pub(super) const VISIT_LIMIT: usize = 100_000;
 
 /// Maximum depth of nested `use`.
 const USE_LIMIT: usize = 16;

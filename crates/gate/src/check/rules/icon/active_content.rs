@@ -33,16 +33,11 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
     check_extents(icon, report);
     for node in icon.elements() {
         let name = node.tag_name().name();
-        let namespace = node.tag_name().namespace();
-        let is_one_of = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
-        let is_active = is_one_of(ACTIVE) && namespace.is_none_or(|namespace| namespace == SVG);
-        // HTML parsers treat `a:script` as an unknown element, but `script` as an HTML element.
-        let has_prefix = icon.text[icon.tag(node)].contains(':');
-        if is_active || namespace.is_some_and(|namespace| [XHTML, EVENTS].contains(&namespace)) {
+        if is_active(icon, node) {
             report
                 .range(icon.tag(node), format!("the element {} is active content", quote(name)))
                 .help("remove the element");
-        } else if !has_prefix && !is_one_of(ELEMENTS) {
+        } else if !has_prefix(icon, node) && !is_one_of(ELEMENTS, node) {
             report
                 .range(icon.tag(node), format!("{} is not an element of SVG, and would be HTML in a page", quote(name)))
                 .help("remove the element");
@@ -93,6 +88,22 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
     }
 }
 
+fn is_one_of(names: &[&str], node: Node<'_, '_>) -> bool {
+    names.iter().any(|known| node.tag_name().name().eq_ignore_ascii_case(known))
+}
+
+fn has_prefix(icon: &Icon<'_>, node: Node<'_, '_>) -> bool {
+    icon.text[icon.tag(node)].contains(':')
+}
+
+/// Whether an element does more than to paint, in a page or as a file. HTML parsers treat `a:script` as an unknown element, and
+/// `script` as one of SVG, whatever `xmlns` says.
+fn is_active(icon: &Icon<'_>, node: Node<'_, '_>) -> bool {
+    let namespace = node.tag_name().namespace();
+    let is_named = is_one_of(ACTIVE, node) && (!has_prefix(icon, node) || namespace.is_none_or(|one| one == SVG));
+    is_named || namespace.is_some_and(|namespace| [XHTML, EVENTS].contains(&namespace))
+}
+
 /// Whether an HTML parser reads the elements inside of this one as HTML.
 fn is_html_inside(node: Node<'_, '_>) -> bool {
     ["title", "desc"].iter().any(|name| node.tag_name().name().eq_ignore_ascii_case(name))
@@ -113,6 +124,29 @@ fn check_extents(icon: &Icon<'_>, report: &mut Reporter<'_>) {
             report
                 .range(node.range(), format!("in a page, this {what} would end at its first `>`"))
                 .help(format!("remove the {what}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_namespace_hides_no_element_from_a_page() {
+        let is_active = |element: &str| {
+            let text = format!("<svg xmlns='{SVG}' xmlns:x='urn:x'>{element}</svg>");
+            let icon = Icon::parse(&text).unwrap();
+            icon.elements().any(|node| is_active(&icon, node))
+        };
+        for element in [
+            "<script/>", "<script xmlns=''/>", "<SCRIPT xmlns='urn:x'/>", "<g xmlns='urn:x'><animate/></g>",
+            "<x:p xmlns='urn:x'><set/></x:p>",
+        ] {
+            assert!(is_active(element), "{element}");
+        }
+        for element in ["<path/>", "<x:script/>"] {
+            assert!(!is_active(element), "{element}");
         }
     }
 }

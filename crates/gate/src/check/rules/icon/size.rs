@@ -7,7 +7,8 @@ pub(crate) static RULE: Rule = Rule {
     level: Level::Error,
     summary: "icon.svg is not 16×16",
     why: "Clients place icons in lists and menus that are made for this size. A style that sets the size of the root \
-          element overrides its attributes, and is checked as well.",
+          element overrides its attributes, and is checked as well: it may set only how the icon is painted, because an \
+          icon that moves or grows would cover the page of a client.",
     fix: "Set `width=\"16\" height=\"16\"` on the root element; the drawing may keep its own `viewBox`. Without `width` and \
           `height`, the `viewBox` must be 16 by 16.",
     fails: Example::Icon(
@@ -19,6 +20,15 @@ pub(crate) static RULE: Rule = Rule {
     ),
     check: CheckFn::Icon(check),
 };
+
+/// What may be set on the root element by CSS: it neither moves the icon nor makes it larger. The beginnings of names.
+const HARMLESS: &[&str] = &[
+    "fill", "stroke", "color", "stop-", "flood-", "lighting-", "opacity", "clip-rule", "marker", "paint-order",
+    "shape-rendering", "text-", "image-rendering", "vector-effect", "isolation", "mix-blend-mode", "font",
+    "letter-spacing", "word-spacing", "line-height", "display", "visibility", "flex", "vertical-align",
+    "enable-background", "overflow-wrap", "dominant-baseline", "user-select", "solid-", "writing-mode", "white-space",
+    "mask", "clip-path", "-inkscape", "--",
+];
 
 const HELP: &str = "set width=\"16\" height=\"16\" on the root element";
 
@@ -42,10 +52,23 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
             report.range(icon.tag(root), format!("there is neither `{side}` nor `viewBox`")).help(HELP);
         }
     }
+    for (name, harmless) in [("overflow", &["hidden", "auto", "scroll", "clip"][..]), ("transform", &["", "none"])] {
+        let attribute = attribute_node(root, name);
+        if let Some(attribute) = attribute.filter(|one| !harmless.contains(&one.value().trim())) {
+            let message = format!("{name} {} lets the icon cover what is beside it", quote(attribute.value()));
+            report.range(value_range(&attribute), message).help("remove it from the root element");
+        }
+    }
     for (range, declaration) in icon.root_declarations(is_size) {
         let (property, value) = (&declaration.property, quote(&declaration.text));
         report
             .range(range, format!("the style sets {property} to {value}, whatever the attribute says"))
+            .help("remove it");
+    }
+    for (range, declaration) in icon.root_declarations(is_layout) {
+        let (property, value) = (&declaration.property, quote(&declaration.text));
+        report
+            .range(range, format!("the style sets {property} to {value}, and may set only how the icon is painted"))
             .help("remove it");
     }
 }
@@ -56,12 +79,18 @@ fn is_size(property: &str) -> bool {
     ["width", "height", "inline-size", "block-size", "zoom"].contains(&side)
 }
 
+/// Whether a property of CSS may let the root element cover what is beside it.
+fn is_layout(property: &str) -> bool {
+    !is_size(property) && !HARMLESS.iter().any(|harmless| property.starts_with(harmless))
+}
+
 fn problem(length: &str) -> Option<&'static str> {
     let length = length.trim();
     let number = length.strip_suffix("px").or_else(|| length.strip_suffix("PX")).unwrap_or(length);
-    match number.trim_end().parse::<f64>() {
-        Ok(number) if is_sixteen(number) => None,
-        Ok(number) if number.is_finite() => Some("is not 16"),
+    match viewbox::number(number) {
+        Some(number) if is_sixteen(number) => None,
+        Some(_) => Some("is not 16"),
+        _ if length.ends_with('.') || number.ends_with(' ') => Some("is no number of SVG"),
         _ if length.starts_with(|c: char| c.is_ascii_digit()) => Some("has a unit; only pixels are allowed"),
         _ => Some("is not a size"),
     }
@@ -73,14 +102,19 @@ fn is_sixteen(size: f64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_size, problem};
+    use super::{is_layout, is_size, problem};
 
     #[test]
     fn other_names_of_the_size_are_known() {
         for property in ["width", "max-height", "inline-size", "min-block-size", "zoom"] {
-            assert!(is_size(property), "{property}");
+            assert!(is_size(property) && !is_layout(property), "{property}");
         }
-        assert!(!is_size("stroke-width"));
+        for property in ["padding-left", "position", "scale", "transform", "overflow"] {
+            assert!(is_layout(property), "{property}");
+        }
+        for property in ["stroke-width", "flex", "line-height", "fill", "--own"] {
+            assert!(!is_size(property) && !is_layout(property), "{property}");
+        }
     }
 
     #[test]
@@ -88,7 +122,9 @@ mod tests {
         for length in ["16", "16px", " 16 ", "16.0", "1.6e1"] {
             assert_eq!(problem(length), None, "{length}");
         }
-        for length in ["", "nan", "inf", "1e999", "16in", "16%", "16em", "-16", "32", "auto", "16 px px", "0x10"] {
+        for length in
+            ["", "nan", "inf", "1e999", "16in", "16%", "16em", "-16", "32", "auto", "16 px px", "0x10", "16 px", "16."]
+        {
             assert!(problem(length).is_some(), "{length}");
         }
     }
