@@ -47,7 +47,7 @@ fn a_manifest_nested_ten_thousand_deep() {
     for open in ["[", "{\"a\":"] {
         let env = with_manifest(open.repeat(10_000));
         assert_eq!(env.findings(), found("manifest/syntax", "bad/agent.json"));
-        assert!(env.run(&["validate"]).stdout.contains("nested deeper than 127 levels"));
+        assert!(env.run(&["validate"]).stdout.contains("nested deeper than 62 levels"));
     }
 }
 

@@ -378,8 +378,8 @@ impl From<EntryError> for Failure {
     }
 }
 
-/// The longest version, in bytes: it becomes part of a folder's name.
-const VERSION_LIMIT: usize = 100;
+/// The longest version that clients take, in bytes: it becomes part of a folder's name.
+pub const VERSION_LENGTH: usize = 100;
 
 /// How many authors are kept.
 const AUTHORS: usize = 20;
@@ -474,7 +474,7 @@ impl Entry {
 }
 
 fn is_version(text: &str) -> bool {
-    text.len() <= VERSION_LIMIT
+    text.len() <= VERSION_LENGTH
         && text.starts_with(|c: char| c.is_ascii_digit())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-+.".contains(&b))
 }

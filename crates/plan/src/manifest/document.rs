@@ -46,7 +46,7 @@ impl Manifest {
     /// Accepts any JSON document, whatever its members: the model is lenient, and checks report what is wrong.
     ///
     /// # Errors
-    /// Returns [`SyntaxError`] if the text is not JSON by RFC 8259, is nested deeper than 127 levels, or contains a
+    /// Returns [`SyntaxError`] if the text is not JSON by RFC 8259, is nested deeper than 62 levels, or contains a
     /// lone surrogate or a number that cannot be represented.
     pub fn parse(text: String) -> Result<Self, SyntaxError> {
         let duplicate = Cell::new(false);
@@ -147,13 +147,18 @@ impl Manifest {
 /// are checked and left out: their objects and lists are empty, and the rest is null.
 fn strict(text: &str, duplicate: &Cell<bool>, levels: usize) -> Result<Value, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let value = Strict { duplicate, levels, members: MEMBERS }.deserialize(&mut deserializer)?;
+    let value = Strict { duplicate, levels, members: MEMBERS, depth: DEPTH }.deserialize(&mut deserializer)?;
     deserializer.end()?;
     Ok(value)
 }
 
+/// How deep a manifest is nested at most: its entry in an index is two levels deeper, and many parsers read 64.
+const DEPTH: usize = 62;
+
 /// Room for the members of a manifest, so that they are moved less often.
 const MEMBERS: usize = 14;
+
+const TOO_DEEP: &str = "too deep";
 
 /// Builds a [`Value`] and records repeated keys, which `serde_json` would silently drop.
 #[derive(Clone, Copy)]
@@ -161,6 +166,8 @@ struct Strict<'a> {
     duplicate: &'a Cell<bool>,
     levels: usize,
     members: usize,
+    /// How many levels may follow.
+    depth: usize,
 }
 
 impl<'de> DeserializeSeed<'de> for Strict<'_> {
@@ -204,7 +211,7 @@ impl<'de> Visitor<'de> for Strict<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut array = Vec::new();
-        while let Some(item) = items.next_element_seed(self.below())? {
+        while let Some(item) = items.next_element_seed(self.below()?)? {
             if self.levels > 0 {
                 array.push(item);
             }
@@ -215,7 +222,7 @@ impl<'de> Visitor<'de> for Strict<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
         let (mut object, mut keys) = (Map::with_capacity(self.members), BTreeSet::new());
         while let Some(MemberName(key)) = members.next_key()? {
-            let value = members.next_value_seed(self.below())?;
+            let value = members.next_value_seed(self.below()?)?;
             let is_new = match self.levels {
                 0 => keys.insert(key),
                 _ => object.insert(key.into_owned(), value).is_none(),
@@ -229,8 +236,9 @@ impl<'de> Visitor<'de> for Strict<'_> {
 }
 
 impl Strict<'_> {
-    fn below(self) -> Self {
-        Self { levels: self.levels.saturating_sub(1), members: 0, ..self }
+    fn below<E: serde::de::Error>(self) -> Result<Self, E> {
+        let depth = self.depth.checked_sub(1).ok_or_else(|| E::custom(TOO_DEEP))?;
+        Ok(Self { levels: self.levels.saturating_sub(1), members: 0, depth, ..self })
     }
 }
 
@@ -257,8 +265,8 @@ fn describe(text: String, error: &serde_json::Error) -> SyntaxError {
         start = word_start;
         help = Some("write a number, or a text in double quotes");
         message = format!("{word} is not a JSON number");
-    } else if message.contains("recursion limit") {
-        "nested deeper than 127 levels".clone_into(&mut message);
+    } else if message == TOO_DEEP {
+        message = format!("nested deeper than {DEPTH} levels");
     } else if message.contains("surrogate") || message.contains("end of hex escape") {
         "half of a surrogate pair, which encodes no character".clone_into(&mut message);
     }
@@ -395,7 +403,10 @@ mod tests {
         assert_eq!(error("{\"a\": NaN}"), ("NaN is not a JSON number".into(), 6..6));
         assert_eq!(error("{\"a\":\n -Infinity}").0, "-Infinity is not a JSON number");
         assert_eq!(error("{\"a\": \"\\ud800\"}").0, "half of a surrogate pair, which encodes no character");
-        assert_eq!(error(&"[".repeat(10_000)).0, "nested deeper than 127 levels");
+        assert_eq!(error(&"[".repeat(10_000)).0, format!("nested deeper than {DEPTH} levels"));
+        let deep =
+            |depth: usize| Manifest::parse(format!("{{\"a\":{}1{}}}", "[".repeat(depth - 1), "]".repeat(depth - 1)));
+        assert!(deep(DEPTH).is_ok() && deep(DEPTH + 1).is_err());
         assert_eq!(error("\u{feff}{}").0, "the file starts with a byte order mark");
         assert_eq!(error("{\"a\": 1e999}").0, "number out of range");
         assert_eq!(error("{} {}"), ("trailing characters".into(), 3..3));

@@ -22,6 +22,9 @@ pub enum SpecError {
     /// The text after the name is not a version, range or tag.
     #[error("has something other than a version behind the package name")]
     Version,
+    /// `uvx` would start an interpreter of Python, with any code as its arguments.
+    #[error("names an interpreter, and no package")]
+    Interpreter,
 }
 
 /// How precisely a specification selects a version.
@@ -99,8 +102,15 @@ impl FromStr for NpmSpec {
             None if name.contains('/') => return Err(SpecError::Source),
             None => name,
         };
-        if !is_word(bare, b"-_.") || bare.starts_with(['.', '_']) || name.len() > 214 {
+        // Names that npm keeps for itself.
+        let is_reserved = ["node_modules", "favicon.ico"].iter().any(|reserved| name.eq_ignore_ascii_case(reserved));
+        if !is_word(bare, b"-_.") || bare.starts_with(['.', '_']) || name.len() > 214 || is_reserved {
             return Err(SpecError::Name);
+        }
+        // npm reads these as files.
+        let lower = name.to_ascii_lowercase();
+        if !name.starts_with('@') && [".tgz", ".tar", ".tar.gz"].iter().any(|end| lower.ends_with(end)) {
+            return Err(SpecError::Source);
         }
         Ok(Self { name: name.to_owned(), pin: version.map_or(Ok(Pin::None), npm_pin)? })
     }
@@ -136,6 +146,9 @@ impl FromStr for PypiSpec {
         if !edges_are_plain(name) {
             return Err(SpecError::Name);
         }
+        if is_interpreter(name) {
+            return Err(SpecError::Interpreter);
+        }
         let mut extras = Vec::new();
         if let Some(list) = rest.strip_prefix('[') {
             let (list, behind) = list.split_once(']').ok_or(SpecError::Name)?;
@@ -149,6 +162,13 @@ impl FromStr for PypiSpec {
         }
         Ok(Self { name: name.to_owned(), extras, pin: pypi_pin(rest)? })
     }
+}
+
+/// Whether `uvx` takes a name for that of an interpreter: the name of an implementation, which a version may follow.
+fn is_interpreter(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let version = ["cpython", "python", "pypy", "graalpy", "pyodide"].iter().find_map(|one| lower.strip_prefix(one));
+    version.is_some_and(|version| version.bytes().all(|b| b.is_ascii_digit() || b == b'.'))
 }
 
 fn pypi_pin(rest: &str) -> Result<Pin, SpecError> {
@@ -217,6 +237,9 @@ mod tests {
             ("@scope/a/b", SpecError::Name),
             ("", SpecError::Name),
             ("päckage", SpecError::Name),
+            ("Node_Modules@1.0.0", SpecError::Name),
+            ("x.tgz@1.0.0", SpecError::Source),
+            ("x.TAR.gz@1.0.0", SpecError::Source),
         ] {
             assert_eq!(npm(text), Err(error), "{text}");
         }
@@ -233,6 +256,8 @@ mod tests {
             ("p|q", SpecError::Version),
             ("-", SpecError::Option),
             ("", SpecError::Name),
+            ("python@3.11.7", SpecError::Interpreter),
+            ("PyPy3.10==1.0", SpecError::Interpreter),
         ] {
             assert_eq!(pypi(text), Err(error), "{text}");
         }
@@ -251,6 +276,8 @@ mod tests {
         assert_eq!(pypi("name@1.0").unwrap().1, exact("1.0"));
         assert_eq!(pypi("name@latest").unwrap().1, Pin::Tag("latest".into()));
         assert_eq!(pypi("name").unwrap().1, Pin::None);
+        assert_eq!(pypi("python-agent==1.0").unwrap().1, exact("1.0"));
+        assert_eq!(npm("@s/x.tgz@1.0.0").unwrap().1, exact("1.0.0"));
         for range in [">=1.0", "~=1.0.0", "!=1.0", "==1.*", "<2,>1"] {
             assert_eq!(pypi(&format!("name{range}")).unwrap().1, Pin::Range(range.into()), "{range}");
         }

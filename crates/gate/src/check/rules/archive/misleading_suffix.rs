@@ -30,7 +30,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
         if let Err(misnamed) = inspection.format.check_name(&target.archive) {
             report
                 .value(release.target_pointer(target, "archive"), misnamed.to_string())
-                .help("name the file after its format");
+                .help("publish it as .zip, .tar.gz or .tar.bz2, and name it so");
         }
     }
 }

@@ -31,7 +31,7 @@ fn check(subject: &Subject<'_>, survey: &Survey, report: &mut Reporter<'_>) {
         if let Error::Unsafe { .. } = error {
             report
                 .value(release.target_pointer(target, "archive"), error.sentence())
-                .help("create the archive again, from a folder that holds only files and folders");
+                .help("create the archive again, from a folder that holds only files and folders with plain names");
         }
     }
 }

@@ -21,9 +21,12 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
         let place = release.target_pointer(target, "cmd");
         // That it is missing is a finding of the schema.
         if subject.value().pointer(&place).is_some() {
-            report
-                .value(place, format!("{} {problem}", quote(&target.cmd)))
-                .help("write the path of the program inside the archive, beginning with ./");
+            let is_own = target.cmd.starts_with("./") && !target.cmd.ends_with('/') && !target.cmd.contains("/..");
+            report.value(place, format!("{} {problem}", quote(&target.cmd))).help(if is_own {
+                "give the program another name in the archive, and write it here"
+            } else {
+                "write the path of the program inside the archive, beginning with ./"
+            });
         }
     }
 }

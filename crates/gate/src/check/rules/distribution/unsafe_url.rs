@@ -23,20 +23,22 @@ pub(crate) static RULE: Rule = Rule {
 /// Top-level domains, besides the private ones, that do not resolve in public DNS.
 const NOWHERE: [&str; 3] = ["test", "invalid", "onion"];
 
+const HELP: &str = "publish the archive on a public host, and write https:// with its name and a percent-encoded path";
+
 fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
     for (release, target) in subject.targets() {
         if target.archive.is_empty() {
             // A missing archive and one of another type read as an empty text, too: the schema rule reports them.
             let place = release.target_pointer(target, "archive");
             if subject.value().pointer(&place).is_some_and(|archive| archive == "") {
-                report.value(place, "the address is empty").help("publish the archive on a public host by https");
+                report.value(place, "the address is empty").help(HELP);
             }
             continue;
         }
         if let Some(problem) = problem(&target.archive, subject.options.allowed_hosts) {
             report
                 .value(release.target_pointer(target, "archive"), format!("{} {problem}", quote(&target.archive)))
-                .help("publish the archive on a public host by https");
+                .help(HELP);
         }
     }
 }

@@ -30,7 +30,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
 
 fn is_expression(license: &str) -> bool {
     // Deprecated identifiers, such as `AGPL-3.0`, are still in the SPDX list.
-    let mode = ParseMode { allow_deprecated: true, ..ParseMode::STRICT };
+    let mode = ParseMode { allow_deprecated: true, allow_postfix_plus_on_gpl: true, ..ParseMode::STRICT };
     license.len() < 500 && Expression::parse_mode(license, mode).is_ok()
 }
 
@@ -81,6 +81,16 @@ fn words(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_suggestion_is_an_expression() {
+        for license in ["GPL-2.0+", "LGPL-2.1+", "MIT OR Apache-2.0", "AGPL-3.0"] {
+            assert!(is_expression(license), "{license}");
+        }
+        for license in spdx::identifiers::LICENSES {
+            assert!(is_expression(license.name), "{}", license.name);
+        }
+    }
 
     #[test]
     fn a_licence_that_was_written_out_is_known() {

@@ -9,7 +9,7 @@ pub(crate) static RULE: Rule = Rule {
     summary: "agent.json is not valid JSON",
     why: "Clients read all agents from one file: a single manifest that is not JSON would break the index for all of \
           them. Besides plain mistakes, this rule reports text that is not UTF-8, `NaN` and `Infinity`, unpaired \
-          surrogates, files above 1 MiB, and values nested deeper than 127 levels.",
+          surrogates, files above 1 MiB, and values nested deeper than 62 levels.",
     fix: "Correct the underlined place; any JSON editor marks the same error.",
     fails: Example::Files(&[("example/agent.json", "{\n  \"id\": \"example\",\n  \"name\": NaN\n}\n")]),
     marks: "N",

@@ -31,7 +31,7 @@ fn check(subject: &Subject<'_>, report: &mut Reporter<'_>) {
         } else if let Err(error) = address::parse(link) {
             report
                 .value(format!("/{key}"), format!("{} {error}", quote(link)))
-                .help("write an address that begins with https:// or http://");
+                .help("write https:// or http:// with the name of a host, and a percent-encoded path");
         }
     }
 }

@@ -126,7 +126,10 @@ fn accounts(agent: &Agent) -> Option<BTreeSet<String>> {
     let pypi = |package: &str| Some(format!("pypi {}", package.parse::<PypiSpec>().ok()?.name.to_ascii_lowercase()));
     let github = |archive: &str| {
         let url = address::parse(archive).ok().filter(|url| url.host_str() == Some("github.com"))?;
-        Some(format!("github {}", url.path_segments()?.next()?.to_ascii_lowercase()))
+        // Files in issues and commits of forks have addresses below the owner, too.
+        let parts: Vec<&str> = url.path_segments()?.collect();
+        let [owner, _, "releases", "download", _, _] = parts[..] else { return None };
+        Some(format!("github {}", owner.to_ascii_lowercase()))
     };
     agent
         .releases()
@@ -210,12 +213,16 @@ mod tests {
     #[test]
     fn a_publisher_is_known_by_its_accounts_only() {
         let archive = |owner: &str| json!({ "binary": { "linux-x86_64": { "cmd": "./a", "archive": format!("https://github.com/{owner}/a/releases/download/1.0.0/a.zip") } } });
+        // Anyone can attach a file to an issue, and give a fork a commit.
+        let file = |path: &str| json!({ "binary": { "linux-x86_64": { "cmd": "./a", "archive": format!("https://github.com/own/a/{path}") } } });
         for (one, other, is_one) in [
             (npx("@s/a@1.0.0"), npx("@s/b@1.0.0"), true),
             (npx("a@1.0.0"), npx("b@1.0.0"), false),
             (npx("@s/a@1.0.0"), npx("@t/a@1.0.0"), false),
             (archive("Own"), archive("own"), true),
             (archive("own"), archive("other"), false),
+            (file("files/1/a.zip"), file("files/1/a.zip"), false),
+            (file("archive/0123/a.zip"), file("releases/download/1/a.zip"), false),
             (
                 json!({ "binary": { "linux-x86_64": { "archive": "https://h.example/a.zip" } } }),
                 json!({ "binary": { "linux-x86_64": { "archive": "https://h.example/a.zip" } } }),
