@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use std::fs::{self, File};
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
@@ -11,7 +12,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use crate::people::host;
-use crate::server::Server;
+use crate::server::{Server, not_found, write};
 use crate::support::{Run, wait_until};
 use crate::verify::{Verify, row, rows};
 
@@ -118,7 +119,7 @@ fn processes_that_were_left_are_told_and_not_kept() {
 fn a_source_that_is_down_fails_once() {
     let verify = Verify::new();
     verify.npx("down-a", &["ok"]).npx("down-b", &["ok"]).npx("good", &["ok"]);
-    verify.agent("python", &json!({ "uvx": verify.package("python==1.0.0", &["ok"]) }));
+    verify.agent("python", &json!({ "uvx": verify.package("snake==1.0.0", &["ok"]) }));
     let run = verify.run(&["--jobs", "1", "--json", "--out", "c.json"]);
     let document: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(run.code, 3, "{}", run.stderr);
@@ -161,6 +162,30 @@ fn a_host_of_archives_that_is_down_fails_once() {
     assert!(message.starts_with(&expected), "{message}");
     let expected = format!("the archive host `{}` could not be reached: its agents were not checked", server.host);
     assert!(run.stderr.contains(&expected), "{}", run.stderr);
+}
+
+#[test]
+fn a_file_that_breaks_off_or_is_absent_is_that_of_its_agent_only() {
+    let verify = Verify::new();
+    let server = Server::raw(|asked, stream| match asked.path.as_str() {
+        "/a-1.0.0.tar.gz" => stream.write_all(b"HTTP/1.1 200 X\r\nContent-Length: 1000\r\n\r\nshort"),
+        "/c-1.0.0.tar.gz" => {
+            let location = vec![("Location", "http://127.0.0.1:1/c.tar.gz".to_owned())];
+            write(stream, asked, &(302, location, Vec::new()))
+        }
+        _ => write(stream, asked, &not_found()),
+    });
+    for id in ["a", "b", "c", "d"] {
+        let archive = server.url(&format!("/{id}-1.0.0.tar.gz"));
+        verify.agent(id, &json!({ "binary": { host(): { "archive": archive, "cmd": "./agent" } } }));
+    }
+    let run = verify.run(&["--allow-host", "127.0.0.1", "--jobs", "1", "--json", "--no-cache"]);
+    let document: Value = serde_json::from_str(&run.stdout).unwrap();
+    let failed = |id: &'static str, verdict: &'static str| (id, verdict, "install_failed");
+    let expected = [failed("a", "error"), failed("b", "fail"), failed("c", "error"), failed("d", "fail")];
+    assert_eq!(rows(&document), expected, "{document}");
+    assert!(!run.stdout.contains("not tried") && !run.stderr.contains("could not be reached: its"), "{}", run.stderr);
+    assert!(row(&document, "d")["message"].as_str().unwrap().contains("404"), "{document}");
 }
 
 #[test]

@@ -265,6 +265,7 @@ impl Error {
                     | Self::Unfit { .. }
                     | Self::Format { .. }
                     | Self::Misnamed(_)
+                    | Self::Fetch(FetchError { problem: Problem::Status(404 | 410), .. })
             )
     }
 
@@ -275,7 +276,9 @@ impl Error {
     pub fn is_of_source(&self, package: &str) -> bool {
         match self {
             Self::Tool(failure) => failure.lacks_source(package),
-            Self::Fetch(error) => error.problem.is_outage(),
+            // A transfer that breaks off is of one file, and what an address redirects to is another host.
+            Self::Fetch(FetchError { problem: Problem::Broken(_) | Problem::TooSlow, .. }) => false,
+            Self::Fetch(error) => error.hops.is_empty() && error.problem.is_outage(),
             Self::Proxy(_) => true,
             _ => false,
         }

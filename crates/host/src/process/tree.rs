@@ -161,7 +161,10 @@ impl ProcessTree {
         }
         // The wrapper would wait for descendants too.
         match self.child.inner_mut().wait().await {
-            Ok(status) => *self.exit.insert(Exit::of(status, How::Exited)),
+            Ok(status) => {
+                let exit = Exit::of(status, How::Exited);
+                *self.exit.insert(if self.isolation.starts_with("bwrap") { exit.by_bubblewrap() } else { exit })
+            }
             // Another part of this process has waited for all children, so the exit status is lost.
             Err(_) => *self.exit.insert(Exit { how: How::Exited, code: None, signal: None }),
         }
@@ -367,6 +370,14 @@ impl Exit {
         let signal = None;
         let how = if signal.is_some() && how == How::Exited { How::Signaled } else { how };
         Self { how, code: status.code(), signal }
+    }
+
+    /// The end of the program, where this is that of bubblewrap: it ends with 128 and the number of the signal.
+    fn by_bubblewrap(self) -> Self {
+        match self.code {
+            Some(code @ 129..=192) => Self { how: How::Signaled, code: None, signal: Some(code - 128) },
+            _ => self,
+        }
     }
 
     /// Describes the end, such as `exit code 1` or `signal 6, SIGABRT`.

@@ -18,8 +18,7 @@ const CHUNK: usize = 64 << 10;
 /// Maximum number of queued messages to an agent that does not read.
 const OUTGOING: usize = 64;
 
-/// Time to wait, after the first sign that the agent has ended, for the others: the rest of its output, or its exit
-/// code.
+/// Time to wait for the exit code of an agent that has closed its stdout.
 const REST: Duration = Duration::from_millis(500);
 
 /// Time to wait for stderr after the agent has ended.
@@ -120,7 +119,7 @@ pub(super) struct Wire {
     pub(super) has_open_end: bool,
     overflow: Option<Overflow>,
     exit: Option<Exit>,
-    /// The wait for the rest, from the first sign of the end.
+    /// The wait for the exit code, once stdout is closed.
     rest: Option<Wait>,
     wait: Wait,
     pub(super) outgoing: mpsc::Sender<Vec<u8>>,
@@ -205,10 +204,8 @@ impl Wire {
                         return Ok(lines);
                     }
                 }
-                exit = tree.wait(), if self.exit.is_none() => {
-                    self.exit = Some(exit);
-                    self.rest.get_or_insert_with(|| Wait::until(Instant::now() + REST));
-                }
+                // A launcher may leave an agent that has its pipes.
+                exit = tree.wait(), if self.exit.is_none() => self.exit = Some(exit),
                 () = sleep_until(until) => {}
             }
         }
