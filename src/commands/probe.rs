@@ -20,6 +20,7 @@ use crate::flags::report::ReportArgs;
 use crate::flags::value;
 use crate::formats::examination::{Examinee, file_of_command, github, sarif};
 use crate::formats::{Format, junit, outcome};
+use crate::terminal::arguments::words;
 use crate::terminal::layout::Look;
 use crate::terminal::progress::AgentsProgress;
 use crate::terminal::ui::Ui;
@@ -27,6 +28,7 @@ use crate::terminal::{layout, signals};
 use acp_registry::duration;
 use acp_registry::examination::{self, Examination, Exchange, Level, Recipe, Replayed};
 use acp_registry::failure::{Exit, Failure};
+use clap::ValueEnum;
 use serde::Serialize;
 use std::{env, fs};
 
@@ -188,7 +190,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     outcome.left.iter().chain(left).for_each(|error| ui.warning(&unremoved(error)));
     files.write(ui, &mut |format, look| render(args, &outcome, examination.as_ref(), &name, (format, look)))?;
     if let Some(directory) = &args.failures {
-        let written = write_failures(directory, examination.as_ref(), args, &name)?;
+        let written = write_failures(directory, examination.as_ref(), args)?;
         ui.note(&format!("{} in {}", plural(written, "exchange"), directory.display()));
     }
     if outcome.reason == Some(FailReason::Exited) && args.directory.is_none() && args.remote.url.is_none() {
@@ -255,22 +257,46 @@ fn render(
     }
 }
 
+impl Args {
+    /// The command that sends an exchange again to this agent. Values of variables and of headers may be secrets.
+    fn replaying(&self, exchange: &Path) -> Vec<String> {
+        let path = |path: &Path| path.to_string_lossy().into_owned();
+        let mut words = ["acp-registry", "probe"].map(str::to_owned).to_vec();
+        let mut flag = |name: &str, value: String| words.extend([name.to_owned(), value]);
+        self.recipe.iter().for_each(|id| flag("--recipe", id.clone()));
+        self.directory.iter().for_each(|place| flag("--directory", path(place)));
+        self.env.iter().for_each(|(name, _)| flag("--env", format!("{name}=…")));
+        self.sandbox.iter().for_each(|kind| flag("--sandbox", value_name(kind)));
+        self.network.iter().for_each(|kind| flag("--network", value_name(kind)));
+        self.readable.iter().for_each(|place| flag("--readable", path(place)));
+        flag("--replay", path(exchange));
+        if let Some(url) = &self.remote.url {
+            flag("--url", without_query(url));
+        } else {
+            words.push("--".to_owned());
+            words.extend(self.command.iter().map(|word| word.to_string_lossy().into_owned()));
+        }
+        words
+    }
+}
+
+/// A query may hold a token.
+fn without_query(url: &str) -> String {
+    url.split('?').next().unwrap_or_default().to_owned()
+}
+
+/// A value as a person writes it.
+fn value_name(value: &impl ValueEnum) -> String {
+    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
 /// Writes what was written in each failed check, one file each, and returns their number.
-fn write_failures(
-    directory: &Path,
-    examination: Option<&Examination>,
-    args: &Args,
-    name: &str,
-) -> Result<usize, Failure> {
+fn write_failures(directory: &Path, examination: Option<&Examination>, args: &Args) -> Result<usize, Failure> {
     let mut written = 0;
     for examined in examination.iter().flat_map(|examination| &examination.checks) {
         let Some(exchange) = &examined.exchange else { continue };
         let path = directory.join(format!("{}.exchange", examined.check.id.replace('/', "-")));
-        let recipe = args.recipe.as_ref().map(|id| format!("--recipe {id} ")).unwrap_or_default();
-        let place =
-            args.directory.as_ref().map(|place| format!("--directory {} ", place.display())).unwrap_or_default();
-        let agent = if args.remote.url.is_some() { "--url" } else { "--" };
-        let command = format!("acp-registry probe {recipe}{place}--replay {} {agent} {name}", path.display());
+        let command = words(&args.replaying(&path));
         let message = examined.message.as_deref().unwrap_or_default();
         let text = format!("# {}: {}\n# {}\n{exchange}", examined.check.id, printable(message), printable(&command));
         write_atomic(&path, text.as_bytes()).map_err(|error| error.unwritable("--failures"))?;
@@ -332,7 +358,7 @@ impl Args {
     /// The command, or the address, of which a query may hold a secret.
     fn name(&self) -> String {
         match &self.remote.url {
-            Some(url) => url.split('?').next().unwrap_or_default().to_owned(),
+            Some(url) => without_query(url),
             None => self.command.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" "),
         }
     }

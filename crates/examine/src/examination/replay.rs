@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use acp_registry_host::process::{Exit, LaunchSpec};
-use acp_registry_protocol::handshake::{HandshakeOptions, Peer, StartError};
+use acp_registry_protocol::handshake::{HandshakeOptions, Peer, Silence, StartError};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -93,7 +93,11 @@ pub async fn replay(
             }
         }
     }
-    run.listen(expected, END).await;
+    exit = run.listen(expected, END).await.or(exit);
+    if let Some(Part::Client(_)) = exchange.parts.last() {
+        // What was missing then, a mended agent writes.
+        exit = run.listen(expected + 1, END).await.or(exit);
+    }
     let stderr = run.peer.stderr().await;
     let left = run.peer.end().await;
     Ok(Replayed { exit, stderr, left })
@@ -111,17 +115,23 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Reads lines of the agent until there are as many as expected of those that are waited for.
-    async fn listen(&mut self, expected: usize, patience: Duration) {
+    /// Reads lines of the agent until there are as many as expected of those that are waited for. Returns how it has ended,
+    /// if it has.
+    async fn listen(&mut self, expected: usize, patience: Duration) -> Option<Exit> {
         let deadline = Instant::now() + patience;
         while self.awaited < expected {
-            let Ok(line) = self.peer.line(deadline).await else { return };
+            let line = match self.peer.line(deadline).await {
+                Ok(line) => line,
+                Err(Silence::Exited(exit)) => return Some(exit),
+                Err(_) => return None,
+            };
             let line = String::from_utf8_lossy(&line).into_owned();
             (self.tell)(true, &line);
             let message = serde_json::from_str(&line).unwrap_or_default();
             self.awaited += usize::from(is_awaited(&message));
             self.heard.push(message);
         }
+        None
     }
 
     /// What the client writes, with the ids, paths and addresses of this run.
