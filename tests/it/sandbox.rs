@@ -181,6 +181,24 @@ fn a_link_that_an_agent_leaves_in_a_folder_of_programs_opens_nothing_to_its_next
 }
 
 #[test]
+fn the_python_of_an_environment_elsewhere_can_be_started() {
+    let people = people();
+    if !has_landlock(&people, "the_python_of_an_environment_elsewhere_can_be_started") {
+        return;
+    }
+    assert_eq!(people.run(&["uninstall", "a"]).code, 0);
+    people.install_script("#!/bin/sh\nexec python3\n", &[]);
+    // As a real one does, it ends if it cannot read the file that its environment has beside `bin`.
+    let python = "#!/bin/sh\ncat \"${0%/*}/../pyvenv.cfg\" && echo started\ncat \"${0%/*}/../notes\" 2>/dev/null\n";
+    people.env.write_program("home/venvs/x/bin/python3", python);
+    people.env.write("home/venvs/x/pyvenv.cfg", "home = /usr/bin\n");
+    people.env.write("home/venvs/x/notes", "a secret\n");
+    let path = format!("{}:/usr/bin:/bin", people.env.path("home/venvs/x/bin").display());
+    let run = Run::of(command(&people, &["run", "a", "--sandbox"]).env("PATH", path));
+    assert_eq!(run.stdout, "home = /usr/bin\nstarted\n", "{}", run.stderr);
+}
+
+#[test]
 fn files_that_its_starter_has_open_are_closed_to_an_agent() {
     let people = people();
     if !has_landlock(&people, "files_that_its_starter_has_open_are_closed_to_an_agent") {

@@ -20,8 +20,9 @@ const DEVICES: &[&str] =
 /// Directories in a home that hold things of several programs: they are never opened as a whole.
 const SHARED: &[&str] = &["", ".local", ".local/share", ".config", ".cache", ".local/state"];
 
-/// What is read of a runtime: beside its `bin`, there may be anything.
-const RUNTIME: &[&str] = &["include", "lib", "lib64", "libexec"];
+/// What is read of a runtime: beside its `bin`, there may be anything. Python ends at once if it sees the file of its
+/// environment, and cannot read it.
+const RUNTIME: &[&str] = &["include", "lib", "lib64", "libexec", "pyvenv.cfg"];
 
 /// How many links a path may lead through, as in Linux.
 const LINKS: usize = 40;
@@ -355,8 +356,8 @@ mod tests {
         #[cfg(unix)]
         std::os::unix::fs::symlink(&home, &link).unwrap();
         for home in [&home, &link].into_iter().filter(|home| home.exists()) {
-            let node =
-                ["bin", "include", "lib", "lib64", "libexec"].map(|name| format!(".nvm/versions/node/v22/{name}"));
+            let node = ["bin", "include", "lib", "lib64", "libexec", "pyvenv.cfg"]
+                .map(|name| format!(".nvm/versions/node/v22/{name}"));
             assert_eq!(open(".nvm/versions/node/v22/bin/node", home), node);
             assert_eq!(open(".local/bin/uv", home), [".local/bin"]);
             assert!(!open(".cargo/bin/rg", home).contains(&".cargo".to_owned()));
