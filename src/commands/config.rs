@@ -489,9 +489,10 @@ fn notes(args: &Args, answer: &SettingsText) -> Vec<String> {
     let mut notes = Vec::new();
     let lack = if answer.is_damaged { "damaged" } else { "not installed" };
     let is_edited = args.edit.write;
-    let file = client.place(&variable).map(|(file, _)| file).or_else(|| client.file());
+    let file = client.place(&variable).map(|(file, _)| file).or_else(|| client.file().map(ToOwned::to_owned));
     notes.extend(file.filter(|_| !is_edited).map(|file| {
-        let within = if Path::new(file).extension().is_some_and(|ending| ending == "vim") {
+        let file = printable(&file);
+        let within = if Path::new(&*file).extension().is_some_and(|ending| ending == "vim") {
             ", between the lines `lua << EOF` and `EOF`"
         } else {
             ""

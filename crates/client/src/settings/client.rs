@@ -1,6 +1,6 @@
 //! Clients of the protocol, and the settings of each: one function that writes their text.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, json};
 
@@ -77,8 +77,8 @@ impl EditorClient {
     /// The file that the settings belong in on this machine, as people write it and its path, if it is known: one that is
     /// there and that the client reads in place of its usual one. `variable` gives the environment.
     #[must_use]
-    pub fn place(&self, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<(&'static str, PathBuf)> {
-        let named = |file: &'static str| Some((file, path(file, variable)?));
+    pub fn place(&self, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<(String, PathBuf)> {
+        let named = |file: &str| path(file, variable).map(|path| (short(file, &path, variable), path));
         let there = self.instead.iter().filter_map(|file| named(file)).find(|(_, path)| path.is_file());
         there.or_else(|| named(self.file()?))
     }
@@ -119,6 +119,15 @@ fn path(file: &str, variable: &dyn Fn(&str) -> Option<PathBuf>) -> Option<PathBu
     }
     let (name, rest) = file.strip_prefix('%')?.split_once("%\\")?;
     variable(name).map(|folder| folder.join(rest))
+}
+
+/// A path as people write it. `XDG_CONFIG_HOME` may have led it elsewhere than the usual name of the file says.
+fn short(file: &str, path: &Path, variable: &dyn Fn(&str) -> Option<PathBuf>) -> String {
+    if !file.starts_with('~') {
+        return file.to_owned();
+    }
+    let below_home = variable("HOME").and_then(|home| path.strip_prefix(home).ok().map(ToOwned::to_owned));
+    below_home.map_or_else(|| path.display().to_string(), |rest| format!("~/{}", rest.display()))
 }
 
 /// The client with this [`EditorClient::id`].
@@ -480,13 +489,24 @@ mod tests {
         if cfg!(unix) {
             assert_eq!(place("emacs").0, "~/.emacs.d/init.el");
             write(".config/emacs/init.el");
-            assert_eq!(place("emacs"), ("~/.config/emacs/init.el", home.path().join(".config/emacs/init.el")));
+            let path = home.path().join(".config/emacs/init.el");
+            assert_eq!(place("emacs"), ("~/.config/emacs/init.el".to_owned(), path));
             write(".emacs");
             assert_eq!(place("emacs").0, "~/.emacs");
             write(".config/nvim/init.vim");
             assert_eq!(place("avante").0, "~/.config/nvim/init.vim");
             write(".config/nvim/init.lua");
             assert_eq!(place("avante").0, "~/.config/nvim/init.lua");
+            for (config, named) in
+                [(home.path().join("own"), "~/own/zed/settings.json"), ("/x".into(), "/x/zed/settings.json")]
+            {
+                let variable = |name: &str| match name {
+                    "HOME" => Some(home.path().to_owned()),
+                    _ => (name == "XDG_CONFIG_HOME").then(|| config.clone()),
+                };
+                let path = config.join("zed/settings.json");
+                assert_eq!(find("zed").unwrap().place(&variable), Some((named.to_owned(), path)));
+            }
         }
     }
 
