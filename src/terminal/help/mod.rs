@@ -40,9 +40,9 @@ const IDLE: [(&str, &[&str]); 15] = [
         "allow_host",
         &["rules", "explain", "completions", "which", "gc", "uninstall", "init", "report", "login", "logout"],
     ),
-    // `which` and `login` refuse what the registry of the index has recalled.
-    ("index", &["uninstall", "gc", "logout"]),
-    ("signer", &["uninstall", "gc", "logout"]),
+    // `which`, `login` and `logout` refuse what the registry of the index has recalled.
+    ("index", &["uninstall", "gc"]),
+    ("signer", &["uninstall", "gc"]),
     // Tries one list of arguments after the other.
     ("jobs", &["new"]),
     ("offline", &["which", "uninstall", "gc", "login", "logout"]),
@@ -52,7 +52,7 @@ const IDLE: [(&str, &[&str]); 15] = [
     ("platform", &READ_NO_INDEX),
     ("platform", &["list", "search", "info", "doctor", "serve-agent"]),
     ("wait", &["list", "search", "info", "resolve", "which", "login", "logout", "gc"]),
-    ("allow_revoked", &["list", "search", "info", "resolve", "uninstall", "gc", "doctor", "logout"]),
+    ("allow_revoked", &["list", "search", "info", "uninstall", "gc"]),
     // A client gets everything, as messages.
     ("quiet", &["rpc"]),
     ("verbose", &["rpc"]),
