@@ -116,7 +116,7 @@ pub(crate) const EXIT_CODES: [(&str, &str); 7] = [
         "integrity refused: digest mismatch, unsafe archive, a revoked version, a program for another machine, `--locked`",
     ),
     ("n", "`run`: the exit code of the agent"),
-    ("130", "interrupted (143 by SIGTERM, 129 by SIGHUP); `serve` and `serve-agent`, which end in no other way, 0"),
+    ("130", "interrupted (143 by SIGTERM, 129 by SIGHUP); `serve` and `serve-agent` end with 0"),
 ];
 
 /// Adds roles and exit codes to the help of the program.

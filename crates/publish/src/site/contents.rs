@@ -72,7 +72,7 @@ pub const CONTENTS: &[PublishedFile] = &[
     ),
     data(
         "revoked.json",
-        "Versions that are not to be installed or started any more: `revoked` lists `id`, `versions`, `level` (`revoked` or `deprecated`), `reason` and `since`. Only if the registry has recalled any.",
+        "Recalled versions, of which clients neither install nor start the revoked ones, and warn of the deprecated ones: `revoked` lists `id`, `versions`, `level` (`revoked` or `deprecated`), `reason` and `since`. Only if the registry has recalled any.",
     ),
     data("SHA256SUMS", "SHA-256 digests of all other files, in the form that sha256sum reads."),
     agent_file("agents/{id}/agent.json", "The entry of one agent, as in registry.json.", AgentFile::Json),
