@@ -135,7 +135,7 @@ export interface Index {
   sha256: string;
   /** When its host sent or last confirmed it; for a file, when it last changed. RFC 3339. */
   fetched_at: string | null;
-  /** Whether it is an earlier copy because it could not be fetched now. */
+  /** Whether it is a copy past its time, because it could not be fetched anew, or `--offline` forbids that. */
   stale: boolean;
   signed?: IndexSigned;
 }
@@ -264,7 +264,7 @@ export interface ListAgent {
   path?: string[];
   /** When it was installed. RFC 3339. */
   installed_at?: string | null;
-  /** Bytes that it takes on disk. */
+  /** Bytes of its files. */
   size?: number;
   /** Packages whose install scripts npm has not run. */
   scripts_not_run?: string[];
@@ -391,7 +391,7 @@ export interface InfoInstalledVersion {
   verified: Verified;
   /** The directory that holds it. Absolute. */
   install_dir: string;
-  /** Bytes that it takes on disk. */
+  /** Bytes of its files. */
   size: number;
   /** When it was installed. RFC 3339. */
   installed_at: string | null;
@@ -469,7 +469,7 @@ export interface ResolveDocument {
   path?: string[];
   /** When it was installed. RFC 3339. */
   installed_at?: string | null;
-  /** Bytes that it takes on disk. */
+  /** Bytes of its files. */
   size?: number;
   /** Packages whose install scripts npm has not run. */
   scripts_not_run?: string[];
@@ -525,7 +525,7 @@ export interface WhichDocument {
   path: string[];
   /** When it was installed. RFC 3339. */
   installed_at: string | null;
-  /** Bytes that it takes on disk. */
+  /** Bytes of its files. */
   size: number;
   /** Packages whose install scripts npm has not run. */
   scripts_not_run: string[];
@@ -598,7 +598,7 @@ export interface InstallDocument {
   path?: string[];
   /** When it was installed. RFC 3339. */
   installed_at?: string | null;
-  /** Bytes that it takes on disk. */
+  /** Bytes of its files. */
   size?: number;
   /** Packages whose install scripts npm has not run. */
   scripts_not_run?: string[];
@@ -655,7 +655,7 @@ export interface InstallAgent {
   path?: string[];
   /** When it was installed. RFC 3339. */
   installed_at?: string | null;
-  /** Bytes that it takes on disk. */
+  /** Bytes of its files. */
   size?: number;
   /** Packages whose install scripts npm has not run. */
   scripts_not_run?: string[];
@@ -760,7 +760,7 @@ export interface UpdateUpdateLaunch {
   path: string[];
   /** When it was installed. RFC 3339. */
   installed_at: string | null;
-  /** Bytes that it takes on disk. */
+  /** Bytes of its files. */
   size: number;
   /** Packages whose install scripts npm has not run. */
   scripts_not_run: string[];
@@ -833,7 +833,7 @@ export interface UninstallRemoved {
   id: string;
   /** The version. */
   version: string;
-  /** Bytes that it takes on disk. */
+  /** Bytes that it takes on disk, with its receipt and its digests. */
   size: number;
 }
 export interface UninstallRunning {
@@ -841,7 +841,7 @@ export interface UninstallRunning {
   id: string;
   /** The version. */
   version: string;
-  /** Bytes that it takes on disk. */
+  /** Bytes that it takes on disk, with its receipt and its digests. */
   size: number;
 }
 export interface UninstallNamed {
@@ -849,7 +849,7 @@ export interface UninstallNamed {
   id: string;
   /** The version. */
   version: string;
-  /** Bytes that it takes on disk. */
+  /** Bytes that it takes on disk, with its receipt and its digests. */
   size: number;
   /** The clients whose settings name it. */
   clients: string[];
@@ -859,7 +859,7 @@ export interface UninstallStillNamed {
   id: string;
   /** The version. */
   version: string;
-  /** Bytes that it takes on disk. */
+  /** Bytes that it takes on disk, with its receipt and its digests. */
   size: number;
   /** The clients whose settings name it. */
   clients: string[];
@@ -965,7 +965,7 @@ export interface DoctorDocument {
   schema: 1;
   /** The command. */
   command: 'doctor';
-  /** Runtimes, the store, proxies, certificates and the index. */
+  /** Runtimes, the directory of installed agents, proxies, certificates and the index. */
   checks: Check[];
   /** Agents that `--fix` could not repair. */
   errors: AgentFailure[];
@@ -1266,18 +1266,18 @@ export interface CheckingEvent {
 export interface AskingEvent {
   /** What happens. */
   event: 'asking';
-  /** Questions that are known so far. */
+  /** How many requests to hosts are known so far; in `bump`, how many agents. */
   planned: number;
-  /** Questions that have an answer. */
+  /** How many of them have an answer. */
   answered: number;
 }
 /** Files of a published tree. */
 export interface SendingEvent {
   /** What happens. */
   event: 'sending';
-  /** Files that are known so far. */
+  /** How many files are known so far. */
   planned: number;
-  /** Files that were sent. */
+  /** How many of them were sent. */
   sent: number;
 }
 /** Something that the caller may want to know. */
