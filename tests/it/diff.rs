@@ -146,8 +146,8 @@ fn versions_that_were_recalled_or_held_since_are_told() {
     env.write("new/revoked.json", list(&items));
     let run = env.run(&["diff", "old", "new"]);
     let told = "~ a 1.1.0 → 1.0.0, older, held at 1.0.0 until 2999-12-31: *1.1.0* loses sessions (/held, /version)\n\
-                ! a 0.9.5 is deprecated since 2026-01-31: Reads *keys*\n\
-                ! a [\"0.9.6\", \"0.9.7\"] is revoked since 2026-01-31: Reads *keys*\n";
+                ! a 0.9.5 has been deprecated since 2026-01-31: Reads *keys*\n\
+                ! a [\"0.9.6\", \"0.9.7\"] has been revoked since 2026-01-31: Reads *keys*\n";
     assert!(run.stdout.starts_with(told), "{}", run.stdout);
     let (_, report) = env.json(&["diff", "old", "new"]);
     assert_eq!(report["updated"][0]["held"]["until"], "2999-12-31");
@@ -157,7 +157,7 @@ fn versions_that_were_recalled_or_held_since_are_told() {
         (2, &"0.9.5".into(), &"deprecated".into())
     );
     let notes = env.run(&["diff", "old", "new", "--format", "markdown"]).stdout;
-    assert!(notes.contains("### Recalled versions\n\n- **`a`** 0.9.5 is deprecated"), "{notes}");
+    assert!(notes.contains("### Recalled versions\n\n- **`a`** 0.9.5 has been deprecated"), "{notes}");
     assert!(!notes.contains("Reads *keys*") && !notes.contains("*1.1.0* loses"), "{notes}");
     // Of a tree at an address, the list is asked for only if the newer tree has one.
     let (files, lists) = (tree(&env.path("old")), env.path("new/revoked.json"));

@@ -383,8 +383,8 @@ fn an_agents_page_tells_what_is_held_recalled_and_can_be_had_again() {
         format!(
             "<dt>Held</dt><dd>At this version until <time datetime=\"2999-12-31\">2999-12-31</time>: <bdi>{escaped}</bdi>"
         ),
-        format!("<dt>Recalled</dt><dd>This version <bdi>is deprecated since 2026-01-31: {escaped}</bdi>"),
-        format!("<li><bdi>&#60;1.1.0</bdi> <bdi>is revoked since 2026-01-31: {escaped}</bdi></li>"),
+        format!("<dt>Recalled</dt><dd>This version <bdi>has been deprecated since 2026-01-31: {escaped}</bdi>"),
+        format!("<li><bdi>&#60;1.1.0</bdi> <bdi>has been revoked since 2026-01-31: {escaped}</bdi></li>"),
         "<bdi>1.0.0</bdi> <span class=\"version\">New</span> <span class=\"version\">revoked</span>".to_owned(),
     ] {
         assert!(page.contains(&words), "{words}: {page}");

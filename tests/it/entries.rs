@@ -229,7 +229,7 @@ fn an_installation_by_a_lock_file_asks_for_recalls() {
     let recalls = json!([{ "id": "a", "versions": "1.0.0", "level": "revoked", "reason": "x", "since": "2026-01-31" }]);
     publish_recalls(&people, &published, &agents, &recalls);
     let run = people.run(&["install", "--no-check", "--locked", "--lock", "lock", "--refresh"]);
-    assert!(run.code == 4 && run.stderr.contains("a 1.0.0 is revoked"), "{} {}", run.code, run.stderr);
+    assert!(run.code == 4 && run.stderr.contains("a 1.0.0 has been revoked"), "{} {}", run.code, run.stderr);
 }
 
 /// The discovery document tells whether the registry has recalled anything, and what.

@@ -138,7 +138,7 @@ fn installing_and_starting() {
     [3]
 
     $ acp-registry install bad
-    error: bad 1.0.0 is revoked since 2026-01-31: It reads keys
+    error: bad 1.0.0 has been revoked since 2026-01-31: It reads keys
     help: if you trust it all the same, add `--allow-revoked bad@1.0.0`
     [4]
 

@@ -14,7 +14,7 @@ fn recall(versions: &Value, level: &str) -> String {
     json!({ "schema": 1, "revoked": [item] }).to_string()
 }
 
-const WHY: &str = "a 1.0.0 is revoked since 2026-01-31: It reads keys";
+const WHY: &str = "a 1.0.0 has been revoked since 2026-01-31: It reads keys";
 
 #[test]
 fn a_revoked_version_is_not_installed_and_the_others_are() {
@@ -95,7 +95,7 @@ fn what_is_installed_is_not_started_once_the_recall_is_known() {
     assert_eq!((recall(&info), recall(&other)), (Some(expected), None));
     let (code, doctor) = people.json(&["doctor"]);
     assert_eq!((code, text(&doctor["agents"][0], "status")), (1, "error"), "{doctor}");
-    assert!(doctor["agents"][0]["checks"].to_string().contains("is revoked since 2026-01-31"), "{doctor}");
+    assert!(doctor["agents"][0]["checks"].to_string().contains("has been revoked since 2026-01-31"), "{doctor}");
     // The registry brings a good version: the message leads to it, and so does an update.
     people.publish(&[people.agent("a", "1.1.0"), people.agent("b", "2.0.0")]);
     assert_eq!(people.run(&["list", "--refresh"]).code, 0);
@@ -127,7 +127,7 @@ fn a_deprecated_version_works_and_is_said() {
     people.serve("/revoked.json", recall(&json!("*"), "deprecated"));
     for arguments in [&["install", "a", "--no-check"][..], &["run", "a"]] {
         let run = people.run(arguments);
-        let warning = "warning: a 1.0.0 is deprecated since 2026-01-31: It reads keys";
+        let warning = "warning: a 1.0.0 has been deprecated since 2026-01-31: It reads keys";
         assert!(run.code == 0 && run.stderr.contains(warning), "{arguments:?}: {}", run.stderr);
     }
 }
@@ -247,7 +247,7 @@ fn an_update_leads_to_no_revoked_version() {
     for arguments in [&["update", "a", "--refresh", "--dry-run"][..], &["update", "a", "--refresh"]] {
         let (code, document) = people.json(arguments);
         let held = json!([{ "id": "a", "from": "1.0.0", "to": "1.1.0", "reason": "revoked", "until": null,
-                            "message": "a 1.1.0 is revoked since 2026-01-31: x" }]);
+                            "message": "a 1.1.0 has been revoked since 2026-01-31: x" }]);
         assert_eq!((code, &document["held"]), (0, &held), "{document}");
     }
     let (code, document) = people.json(&["update", "b"]);
@@ -290,11 +290,15 @@ fn a_registry_publishes_its_recalls_and_refuses_to_publish_what_it_recalls() {
     env.write("r/a/agent.json", manifest("a").replace("1.0.0", "1.1.0"));
     env.write("r/registry.toml", "[hold.a]\nversion = \"1.0.0\"\nreason = \"r\"\n");
     let run = env.run(&["validate"]);
-    assert!(run.code == 1 && run.stdout.contains("`[hold]` names `1.0.0` of `a`, which is revoked"), "{}", run.stdout);
+    assert!(
+        run.code == 1 && run.stdout.contains("`[hold]` names `1.0.0` of `a`, which has been revoked"),
+        "{}",
+        run.stdout
+    );
     assert_eq!(env.run(&["build", "--out", "again", "--previous", "out"]).code, 1);
     env.write("r/registry.toml", format!("[rules]\n\"registry/config\" = \"off\"\n{}", env.read("r/registry.toml")));
     let run = env.run(&["build", "--out", "again", "--previous", "out"]);
-    assert!(run.code == 2 && run.stderr.contains("a is held at 1.0.0, which is revoked"), "{}", run.stderr);
+    assert!(run.code == 2 && run.stderr.contains("a is held at 1.0.0, which has been revoked"), "{}", run.stderr);
     assert!(run.stderr.contains("correct `[hold.a]`"), "{}", run.stderr);
     fs::remove_file(env.path("r/registry.toml")).unwrap();
     // An agent with errors keeps no form that was recalled.

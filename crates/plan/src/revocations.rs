@@ -309,11 +309,12 @@ impl VersionSet {
 }
 
 impl fmt::Display for Revocation {
-    /// As the rest of a sentence about a version: `is revoked since 2026-01-31: Steals keys`.
+    /// As the rest of a sentence about a version: `has been revoked since 2026-01-31: Steals keys`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "is {}", self.level.as_str())?;
-        if let Some(since) = &self.since {
-            write!(f, " since {}", shown(since, 40))?;
+        let level = self.level.as_str();
+        match &self.since {
+            Some(since) => write!(f, "has been {level} since {}", shown(since, 40))?,
+            None => write!(f, "is {level}")?,
         }
         write!(f, ": {}", shown(&self.reason, 500))
     }
@@ -393,7 +394,7 @@ mod tests {
             { "id": "a", "versions": "<2.0.0", "level": "deprecated", "reason": "old" } ] }"#;
         let revocations = Revocations::parse(text.as_bytes()).unwrap();
         let said = |version| revocations.find("a", version).map(ToString::to_string);
-        assert_eq!(said("1.0.0").unwrap(), "is revoked since 2026-01-31: [2Jbad");
+        assert_eq!(said("1.0.0").unwrap(), "has been revoked since 2026-01-31: [2Jbad");
         assert_eq!(said("1.0.1").unwrap(), "is deprecated: old");
         assert_eq!(said("2.0.0"), None);
     }

@@ -341,7 +341,7 @@ pub enum Error {
         id: String,
         /// Its version.
         version: String,
-        /// What the registry says, as `is revoked since 2026-01-31: REASON`.
+        /// What the registry says, as `has been revoked since 2026-01-31: REASON`.
         why: String,
         /// The version that the registry has instead, if it is known and fine.
         instead: Option<String>,
