@@ -178,7 +178,11 @@ impl Sandbox {
     /// A folder of programs and the libraries beside it, without what is not opened as a whole.
     fn installed(&self, folder: &Path) -> Vec<PathBuf> {
         let prefix = folder.parent().filter(|prefix| folder.ends_with("bin") && !self.is_shared(prefix));
-        let beside = prefix.into_iter().flat_map(|prefix| RUNTIME.iter().map(|name| prefix.join(name)));
+        // An earlier agent may have put a link there, to any file.
+        let stays = |prefix: &Path, path: &Path| path.canonicalize().map_or(true, |real| real.starts_with(prefix));
+        let parts =
+            |prefix| RUNTIME.iter().map(move |name| Path::join(prefix, name)).filter(move |path| stays(prefix, path));
+        let beside = prefix.into_iter().flat_map(parts);
         let is_open =
             |path: &PathBuf| !(self.is_shared(path) || path.starts_with(&self.closed) || self.closed.starts_with(path));
         [folder.to_owned()].into_iter().chain(beside).filter(is_open).collect()
@@ -420,6 +424,18 @@ mod tests {
         ] {
             assert_eq!(open(&mut sandbox, &format!("links/{link}"), target), [&["links"], opened].concat(), "{target}");
         }
+        // A link beside `bin` opens what is in the same folder only.
+        for file in ["env/bin/python3", "env/lib/python3.12/os.py"] {
+            fs::create_dir_all(real(file).parent().unwrap()).unwrap();
+            fs::write(real(file), "").unwrap();
+        }
+        for (link, target) in [("lib64", "env/lib"), ("include", ".ssh"), ("pyvenv.cfg", ".ssh/id")] {
+            symlink(real(target), real("env").join(link)).unwrap();
+        }
+        sandbox.programs.clear();
+        sandbox.execute([real("env/bin/python3")]);
+        let opened: Vec<PathBuf> = sandbox.opened().filter(|path| path.exists()).collect();
+        assert_eq!(opened, ["env/bin", "env/lib", "env/lib64"].map(real));
         // Where the program may write, it may have put any link. The next place counts.
         let next = ["usr/bin"];
         sandbox.execute([real("links/rg")]);
