@@ -77,7 +77,7 @@ pub(crate) struct Args {
     #[arg(long, requires = "previous")]
     strict: bool,
 
-    /// Write nothing; exit 1 if the tree differs
+    /// Change nothing; exit 1 if the tree differs
     #[arg(long)]
     check: bool,
 

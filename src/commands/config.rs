@@ -48,6 +48,9 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "on")]
     direct: bool,
 
+    #[command(flatten)]
+    on: OnArgs,
+
     /// Start the agent in a sandbox, see `run --sandbox`
     #[arg(long, conflicts_with = "direct")]
     sandbox: bool,
@@ -58,9 +61,6 @@ pub(crate) struct Args {
     /// Name `acp-registry run ID` [default]
     #[arg(long, hide = true, conflicts_with = "direct")]
     run: bool,
-
-    #[command(flatten)]
-    on: OnArgs,
 
     #[command(flatten)]
     edit: EditArgs,
@@ -86,7 +86,7 @@ struct EditArgs {
     #[arg(long)]
     remove: bool,
 
-    /// With --write or --remove: show the change of the file, and write nothing
+    /// With --write or --remove, change nothing; show what would be changed
     #[arg(long)]
     dry_run: bool,
 

@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "OWNER/REPO", value_parser = value::repository)]
     pages: Option<GithubSpec>,
 
-    /// Write nothing; show what would be written
+    /// Change nothing; show what would be written
     #[arg(long)]
     dry_run: bool,
 

@@ -28,8 +28,14 @@ pub(crate) struct Args {
     /// The kind of distribution
     ///
     /// The default is the first that this machine can run: binary, npx, uvx; without glibc, binary comes last.
-    #[arg(long, value_name = "KIND", value_parser = value::parse_name(&Kind::ALL, Kind::as_str))]
+    #[arg(long, value_name = "KIND", value_parser = value::kind())]
     dist: Option<Kind>,
+
+    /// Install on another machine: `ssh:HOST` or `wsl:DISTRIBUTION`
+    ///
+    /// Runs `install` there. This program is copied there if it is missing. --root does not apply there.
+    #[arg(long, value_name = "MACHINE", value_parser = value::machine, conflicts_with_all = ["lock", "locked"])]
+    on: Option<Machine>,
 
     /// Record what is installed in this lock file
     ///
@@ -50,12 +56,6 @@ pub(crate) struct Args {
     /// Do not start the agents to see if they answer
     #[arg(long)]
     no_check: bool,
-
-    /// Install on another machine: `ssh:HOST` or `wsl:DISTRIBUTION`
-    ///
-    /// Runs `install` there. This program is copied there if it is missing. --root does not apply there.
-    #[arg(long, value_name = "MACHINE", value_parser = value::machine, conflicts_with_all = ["lock", "locked"])]
-    on: Option<Machine>,
 
     #[command(flatten)]
     terms: TermsArgs,

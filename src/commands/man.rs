@@ -7,7 +7,7 @@ use acp_registry::host::fs::{PathError, write_atomic};
 use clap::Command;
 use clap_mangen::Man;
 
-use crate::terminal::help::{reference, roff};
+use crate::terminal::help::{rank, reference, roff};
 use crate::terminal::ui::Ui;
 use acp_registry::failure::{Exit, Failure};
 
@@ -53,7 +53,9 @@ fn markdown(out: &Path, program: &Command, ui: &Ui) -> Result<Exit, Failure> {
         let name = name(command);
         write(&format!("{}.md", name.replace(' ', "-")), reference::page(&name, command))?;
     }
-    write("README.md", reference::contents(commands.iter().map(|command| (name(command), *command))))?;
+    let mut listed: Vec<(String, &Command)> = commands.iter().map(|command| (name(command), *command)).collect();
+    listed.sort_by_key(|(name, _)| rank(name.split(' ').nth(1).unwrap_or_default()));
+    write("README.md", reference::contents(listed.into_iter()))?;
     Ok(Exit::Success)
 }
 

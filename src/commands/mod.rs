@@ -66,9 +66,9 @@ enum Command {
     /// Writes `registry.toml`, workflows for GitHub, and the pages that contributors read. Files that exist stay as they
     /// are.
     Init(CommandArgs<init::Args>),
-    /// Create an agent's folder from npm, PyPI or GitHub
+    /// Create an agent's folder from a package or from GitHub
     ///
-    /// Asks the source for version, description, licence and addresses, installs the agent in a temporary place, and finds
+    /// Asks npm, the Python package index or GitHub for version, description, licence and addresses, installs the agent in a temporary place, and finds
     /// out with which arguments it starts.
     New(CommandArgs<new::Args>),
     /// Check manifests and icons, and what they name

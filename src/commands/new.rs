@@ -35,6 +35,8 @@ use crate::terminal::{remedy, signals};
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("source").required(true))]
+// Each of several ways to start the agent is tried.
+#[command(mut_arg("timeout", |flag| flag.help("Time limit for the answer to `initialize` [default: 30s]")))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Args {
     /// The new agent's id, and the name of its folder
@@ -74,21 +76,21 @@ pub(crate) struct Args {
     #[arg(long, value_name = "LEVEL", value_parser = level::level(), conflicts_with = "no_check")]
     level: Option<Level>,
 
-    /// Do not start the agent to see if it answers
-    ///
-    /// The manifest then has the arguments of --args, or none.
-    #[arg(long, alias = "no-probe")]
-    no_check: bool,
-
     /// Also write `package-lock.json` or `requirements.txt`, the list of all packages that it needs, made by npm or uv
     ///
     /// Clients install exactly what it names.
     #[arg(long, conflicts_with_all = ["no_check", "dry_run"])]
     closures: bool,
 
-    /// Write nothing; show what would be written
+    /// Change nothing; show what would be written
     #[arg(long)]
     dry_run: bool,
+
+    /// Do not start the agent to see if it answers
+    ///
+    /// The manifest then has the arguments of --args, or none.
+    #[arg(long, alias = "no-probe")]
+    no_check: bool,
 
     /// Use no cache, and leave nothing in one
     #[arg(long)]

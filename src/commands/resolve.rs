@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// The kind of distribution
     ///
     /// The default is the first that this machine can run: binary, npx, uvx; without glibc, binary comes last.
-    #[arg(long, value_name = "KIND", value_parser = value::parse_name(&Kind::ALL, Kind::as_str))]
+    #[arg(long, value_name = "KIND", value_parser = value::kind())]
     dist: Option<Kind>,
 
     #[command(flatten)]

@@ -44,13 +44,10 @@ pub(crate) struct Args {
     #[arg(long, hide = true, requires = "url")]
     examined: bool,
 
-    #[command(flatten)]
-    on: OnArgs,
-
     /// The kind of distribution to install
     ///
     /// The default is as in `install`. An installed agent starts in the kind that it has, unless ID@VERSION is named.
-    #[arg(long, value_name = "KIND", value_parser = value::parse_name(&Kind::ALL, Kind::as_str), conflicts_with = "url")]
+    #[arg(long, value_name = "KIND", value_parser = value::kind(), conflicts_with = "url")]
     dist: Option<Kind>,
 
     /// Start it only if its archive or package has this digest
@@ -58,6 +55,9 @@ pub(crate) struct Args {
     /// The SHA-256 of an archive, or the integrity of a package of npm, as `sha512-BASE64`.
     #[arg(long, value_name = "DIGEST", conflicts_with = "url")]
     digest: Option<String>,
+
+    #[command(flatten)]
+    on: OnArgs,
 
     /// Start the agent by this command
     ///

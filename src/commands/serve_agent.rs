@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
             note: Box::new(move |text| drop(sender.send(text.to_owned()))),
         };
         ui.result(&format!("http://{address}/acp\n"))?;
-        ui.note(&format!("the address of web sockets is ws://{address}/acp; Ctrl-C ends the server"));
+        ui.note(&format!("the address for WebSocket is ws://{address}/acp; Ctrl-C ends the server"));
         let warn = async {
             while let Some(text) = notes.recv().await {
                 ui.warning(&text);

@@ -29,10 +29,6 @@ pub(crate) struct Args {
     #[arg(long, value_name = "VERSION")]
     to: Option<String>,
 
-    /// Change nothing; exit 1 if there are updates
-    #[arg(long)]
-    dry_run: bool,
-
     /// Skip versions younger than this, such as 3d or 12h
     ///
     /// Without it, only the cooldown of npm or uv holds versions back.
@@ -43,15 +39,19 @@ pub(crate) struct Args {
     #[arg(long)]
     unpin: bool,
 
-    /// Do not start the agents to see if they answer
-    #[arg(long)]
-    no_check: bool,
-
     /// Update on another machine: `ssh:HOST` or `wsl:DISTRIBUTION`
     ///
     /// Updates the agents that are installed there. This program is copied there if it is missing. --root does not apply there.
     #[arg(long, value_name = "MACHINE", value_parser = value::machine)]
     on: Option<Machine>,
+
+    /// Change nothing; exit 1 if there are updates
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Do not start the agents to see if they answer
+    #[arg(long)]
+    no_check: bool,
 
     #[command(flatten)]
     terms: TermsArgs,

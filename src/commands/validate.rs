@@ -42,9 +42,6 @@ pub(crate) struct Args {
     #[arg(long, value_name = "REF", conflicts_with = "ids")]
     changed_since: Option<String>,
 
-    #[command(flatten)]
-    pub(crate) report: ReportArgs,
-
     /// Report a rule as an error (repeatable)
     ///
     /// `icon/*` names a group, `warnings` all warnings.
@@ -65,6 +62,12 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     survey: SurveyArgs,
+
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+
+    #[command(flatten)]
+    verifier: VerifierArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -92,9 +95,6 @@ struct SurveyArgs {
     /// Use no cache, and leave nothing in one
     #[arg(long)]
     no_cache: bool,
-
-    #[command(flatten)]
-    verifier: VerifierArgs,
 }
 
 impl SurveyArgs {
@@ -137,7 +137,8 @@ pub(crate) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
         ui.note(select::NO_AGENTS);
     }
     ui.detail(&format!("checking {} in {}", registry.entries.len(), registry.root.display()));
-    let (survey, advisories) = survey(&args.survey, &registry, &selection, &config, &allowed_hosts, ui)?;
+    let (survey, advisories) =
+        survey((&args.survey, &args.verifier), &registry, &selection, &config, &allowed_hosts, ui)?;
     let options = CheckOptions {
         levels: &levels,
         allowed_hosts: &allowed_hosts,
@@ -195,7 +196,7 @@ pub(crate) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
 /// Gathers data about the selected agents from outside the registry, if a flag requests it, and reads the advisories that the
 /// configuration names; those at addresses only if addresses are checked or agents are started.
 fn survey(
-    args: &SurveyArgs,
+    (args, starting): (&SurveyArgs, &VerifierArgs),
     registry: &Registry,
     selection: &Selection,
     config: &Config,
@@ -203,7 +204,7 @@ fn survey(
     ui: &Ui,
 ) -> Result<(Option<Survey>, Advisories), Failure> {
     let wants_handshake = args.starts_agents();
-    if args.verifier.is_set() && !wants_handshake {
+    if starting.is_set() && !wants_handshake {
         return Err(Failure::usage(
             "--jobs, --timeout, --install-timeout, --sandbox, --network and --allow-build need --handshake or --all",
         ));
@@ -253,7 +254,7 @@ fn survey(
         let use_cache = !args.no_cache;
         let settings = VerifierSettings { allowed, config, probes: true, use_cache, demand };
         let finished = verify::steps(tasks.len(), ui);
-        let verified = verifier::run(&args.verifier, settings, tasks.into(), &finished, ui)?;
+        let verified = verifier::run(starting, settings, tasks.into(), &finished, ui)?;
         let withdrawn = survey::not_started(registry, selection, config);
         survey.notes.extend(withdrawn.clone());
         for note in withdrawn.into_iter().chain(survey.take_rows(verified.rows)) {

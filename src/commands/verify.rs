@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use crate::commands::verifier;
 use crate::documents::Document;
 use crate::flags::global::{Global, prefix};
-use crate::flags::level::LevelArgs;
+use crate::flags::level::{LevelArgs, with_note};
 use crate::flags::report::{ReportArgs, ReportFiles};
 use crate::flags::verifier::{VerifierArgs, VerifierSettings};
 use crate::flags::{candidates, value};
@@ -39,6 +39,13 @@ use crate::terminal::table::{Columns, table};
 use crate::terminal::ui::Ui;
 
 #[derive(Debug, clap::Args)]
+// `probe` has these flags as well, and no configuration.
+#[command(
+    mut_arg("require", |flag| with_note(flag, "The default is `require` below `[examine]` in registry.toml.")),
+    mut_arg("examination_timeout", |flag| {
+        with_note(flag, "`timeout` below `[examine]` in registry.toml sets another default.")
+    })
+)]
 pub(crate) struct Args {
     /// Agents to check [default: all that are not in quarantine]
     #[arg(value_name = "ID", add = candidates::checked_out())]
@@ -51,7 +58,7 @@ pub(crate) struct Args {
     /// Check only this kind of distribution (repeatable)
     ///
     /// The default is every kind that this machine can run.
-    #[arg(long, value_name = "KIND", value_parser = value::parse_name(&Kind::ALL, Kind::as_str))]
+    #[arg(long, value_name = "KIND", value_parser = value::kind())]
     dist: Vec<Kind>,
 
     /// Check one of N parts, which take about the same time
@@ -64,7 +71,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Merge snapshots of parts into `--out` (repeatable)
+    /// Merge the files of parts into that of --out (repeatable)
     ///
     /// No agent is started.
     #[arg(
@@ -73,7 +80,7 @@ pub(crate) struct Args {
     )]
     merge: Vec<ShardFile>,
 
-    /// Take rows of unchanged agents from this snapshot
+    /// Take rows of unchanged agents from this file, which an earlier `--out` has written
     ///
     /// A row is taken if the agent passed, and its version and distribution are the same.
     #[arg(long, value_name = "FILE")]
@@ -86,6 +93,9 @@ pub(crate) struct Args {
     /// Keep what was installed and written, in this directory
     #[arg(long, value_name = "DIR")]
     keep_sandboxes: Option<PathBuf>,
+
+    #[command(flatten)]
+    level: LevelArgs,
 
     /// Write `package-lock.json` or `requirements.txt` beside the manifest of each agent that passes
     ///
@@ -101,9 +111,6 @@ pub(crate) struct Args {
     /// Use no cache, and leave nothing in one
     #[arg(long)]
     no_cache: bool,
-
-    #[command(flatten)]
-    level: LevelArgs,
 
     #[command(flatten)]
     pub(crate) report: ReportArgs,

@@ -4,31 +4,37 @@ use std::time::Duration;
 
 use acp_registry::duration;
 use acp_registry::examination::{Demand, Level};
+use clap::Arg;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use acp_registry::failure::Failure;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct LevelArgs {
-    /// Examine agents up to this level [default: handshake]
+    /// Examine up to this level [default: handshake]
     ///
-    /// `acp-registry rules --examination` lists the checks. They change the exit code only with --require or, in `verify`, with
-    /// `require` below `[examine]` in registry.toml.
+    /// `acp-registry rules --examination` lists the checks. They change the exit code only if a level is required.
     #[arg(long, value_name = "LEVEL", value_parser = level())]
     level: Option<Level>,
 
-    /// Fail agents that do not keep the requirements of this level
+    /// Fail what does not keep the requirements of this level
     ///
-    /// Agents are then examined up to this level. In `verify`, the default is `require` below `[examine]` in registry.toml.
+    /// The examination then goes up to this level.
     #[arg(long, value_name = "LEVEL", value_parser = level())]
     require: Option<Level>,
 
     /// Time limit for an examination [default: 4m, more for slow agents]
     ///
-    /// In `verify`, `timeout` below `[examine]` in registry.toml is the default. It grows with the time that an agent takes to answer
-    /// `initialize`. Checks that have not run by then are named, and make the examination incomplete.
+    /// The default grows with the time that an agent takes to answer `initialize`. Checks that have not run by then are named, and
+    /// make the examination incomplete.
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
     examination_timeout: Option<Duration>,
+}
+
+/// Adds a sentence to the long help of a flag.
+pub(crate) fn with_note(flag: Arg, note: &str) -> Arg {
+    let text = flag.get_long_help().or(flag.get_help()).map(ToString::to_string).unwrap_or_default();
+    flag.long_help(format!("{text} {note}"))
 }
 
 /// Parses the name of a level.

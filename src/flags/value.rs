@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use acp_registry::elsewhere::Machine;
+use acp_registry::install::Kind;
 use acp_registry::manifest::{NpmSpec, Platform, PypiSpec, env_name};
 use acp_registry::propose::Slug;
 use acp_registry::scaffold::GithubSpec;
@@ -70,6 +71,11 @@ pub(crate) fn number(range: RangeInclusive<u16>) -> impl Fn(&str) -> Result<u16,
         let number = text.parse().ok().filter(|number| range.contains(number));
         number.ok_or_else(|| format!("write a whole number from {} to {}", range.start(), range.end()))
     }
+}
+
+/// Parses the kind of a distribution. Help names the kinds in the order in which they are preferred.
+pub(crate) fn kind() -> impl TypedValueParser<Value = Kind> {
+    parse_name(&[Kind::Binary, Kind::Npx, Kind::Uvx], Kind::as_str)
 }
 
 /// Parses one of these values by its name.

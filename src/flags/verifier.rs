@@ -28,7 +28,7 @@ pub(crate) struct VerifierArgs {
     #[arg(long, value_name = "N", value_parser = value::number(1..=64))]
     jobs: Option<u16>,
 
-    /// Time limit for the answer to `initialize` [default: 60s, in `new` 30s]
+    /// Time limit for the answer to `initialize` [default: 60s]
     #[arg(long, value_name = "DURATION", value_parser = duration::limit)]
     pub(crate) timeout: Option<Duration>,
 

@@ -178,13 +178,13 @@ mod tests {
             ),
             (
                 "p install a --dist deb",
-                "invalid value 'deb' for '--dist <KIND>' [possible values: npx, uvx, binary]",
+                "invalid value 'deb' for '--dist <KIND>' [possible values: binary, npx, uvx]",
                 "run `acp-registry install --help`",
                 &[],
             ),
             (
                 "p install a --dist npxx",
-                "invalid value 'npxx' for '--dist <KIND>' [possible values: npx, uvx, binary]",
+                "invalid value 'npxx' for '--dist <KIND>' [possible values: binary, npx, uvx]",
                 "did you mean `npx`?",
                 &["npx"],
             ),

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use acp_registry::handshake::HandshakeOptions;
 use acp_registry::session::SessionOptions;
-use acp_registry::{duration, examination, install, ops, verify};
+use acp_registry::{duration, examination, install, ops, scaffold, verify};
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use serde_json::Value;
 
@@ -51,7 +51,8 @@ fn defaults_in_the_help_are_those_of_the_program() {
     let session = SessionOptions::new("agents", []);
     let env = Env::empty();
     for (commands, flag, default) in [
-        (&["probe", "verify", "new", "bump", "validate", "doctor"][..], "--timeout", handshake),
+        (&["probe", "verify", "bump", "validate", "doctor"][..], "--timeout", handshake),
+        (&["new"], "--timeout", scaffold::PATIENCE),
         (&["verify", "new", "bump", "validate"], "--install-timeout", verify::INSTALL_TIMEOUT),
         (&["install", "update"], "--install-timeout", install::INSTALL_TIMEOUT),
         (&["login", "logout"], "--timeout", ops::SIGN_IN_TIMEOUT),

@@ -14,7 +14,7 @@
 //! | [`release`] | the page of a release, by the archives that it has |
 //! | [`verify`] | VERIFY: installs, starts and checks agents in parallel; writes the capability snapshot |
 //! | [`bump`] | BUMP: finds newer versions of agents and plans the smallest edit that moves to them |
-//! | [`scaffold`] | SCAFFOLD: creates an agent's folder from npm, PyPI or GitHub; creates the files of a new registry |
+//! | [`scaffold`] | SCAFFOLD: creates an agent's folder from npm, the Python package index or GitHub; creates the files of a new registry |
 //! | [`propose`] | PROPOSE: opens pull requests on GitHub for updates |
 
 pub mod advisories;

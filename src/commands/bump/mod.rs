@@ -54,7 +54,7 @@ pub(crate) struct Args {
     #[arg(long)]
     apply: bool,
 
-    /// Write nothing; exit 1 if there are updates (the default)
+    /// Change nothing; exit 1 if there are updates (the default)
     #[arg(long, conflicts_with_all = ["apply", "pull_requests"])]
     dry_run: bool,
 
@@ -112,17 +112,17 @@ pub(crate) struct Args {
 struct ProposeArgs {
     /// Open or update a pull request for each update
     ///
-    /// Needs `GITHUB_TOKEN`. Requests that are obsolete are closed.
+    /// Needs `GITHUB_TOKEN`. Pull requests that are obsolete are closed.
     #[arg(long, conflicts_with = "apply")]
     pull_requests: bool,
 
     /// The git remote that branches are pushed to
     ///
-    /// It leads to the repository on GitHub that gets the requests.
+    /// It leads to the repository on GitHub that gets the pull requests.
     #[arg(long, value_name = "NAME", default_value = "origin", requires = "pull_requests")]
     remote: String,
 
-    /// The repository on GitHub that gets the requests
+    /// The repository on GitHub that gets the pull requests
     ///
     /// The default is `GITHUB_REPOSITORY`, else the repository that the address of --remote names.
     #[arg(long, value_name = "OWNER/NAME", requires = "pull_requests", value_parser = value::slug)]

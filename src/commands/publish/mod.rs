@@ -94,13 +94,16 @@ pub(crate) struct Args {
     #[arg(long)]
     recheck: bool,
 
-    /// Change nothing; list what would be sent and removed
+    /// Change nothing; show what would be sent and removed
     #[arg(long)]
     dry_run: bool,
 
     /// Files that are sent at once
     #[arg(long, value_name = "N", default_value = "16", value_parser = value::number(1..=256))]
     jobs: u16,
+
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 /// How what clients read is signed.
@@ -192,11 +195,6 @@ struct GzipArgs {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Remove old snapshots
-    ///
-    /// The newest stays, and so do those with the same tree as latest/.
-    Prune(PruneArgs),
-
     /// List snapshots
     ///
     /// The newest comes first.
@@ -207,6 +205,11 @@ enum Command {
     /// Every file is read and compared with its digest before anything is sent. Readers always find a complete tree. The
     /// next publication puts its own tree there.
     Rollback(RollbackArgs),
+
+    /// Remove old snapshots
+    ///
+    /// The newest stays, and so do those with the same tree as latest/.
+    Prune(PruneArgs),
 }
 
 /// The target, and how long to wait for another publisher.
@@ -223,18 +226,15 @@ pub(crate) struct PlaceArgs {
     /// How long a publisher to a bucket may be silent before it counts as dead
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "1m")]
     lease: Duration,
-
-    #[command(flatten)]
-    pub(crate) format: FormatArgs,
 }
 
 impl Args {
     pub(crate) fn is_json(&self) -> bool {
         match &self.command {
-            Some(Command::Prune(args)) => args.place.format.is_json(),
             Some(Command::List(args)) => args.format.is_json(),
-            Some(Command::Rollback(args)) => args.place.format.is_json(),
-            None => self.place.format.is_json(),
+            Some(Command::Rollback(args)) => args.format.is_json(),
+            Some(Command::Prune(args)) => args.format.is_json(),
+            None => self.format.is_json(),
         }
     }
 }
@@ -342,7 +342,7 @@ fn send(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
         signals::run_and_forget(upload::publish(run, &tree, &options))
     });
     progress.clear();
-    report(&done???, Change::Publication, args.dry_run, place, started, ui)
+    report(&done???, Change::Publication, args.dry_run, (place.to(), args.format.is_json()), started, ui)
 }
 
 /// What changes a target.
@@ -357,12 +357,12 @@ pub(crate) fn report(
     done: &UploadResult,
     change: Change,
     is_dry_run: bool,
-    place: &PlaceArgs,
+    (to, is_json): (&str, bool),
     started: Instant,
     ui: &Ui,
 ) -> Result<Exit, Failure> {
-    let to = printable(place.to());
-    ui.result(&if place.format.is_json() {
+    let to = printable(to);
+    ui.result(&if is_json {
         let members = PublishDocument {
             rollback: (change == Change::Rollback).then_some(true),
             to: &to,

@@ -27,13 +27,16 @@ pub(crate) struct PruneArgs {
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "90d")]
     keep: Duration,
 
-    /// Change nothing; list what would be removed
+    /// Change nothing; show what would be removed
     #[arg(long)]
     dry_run: bool,
 
     /// Files that are removed at once
     #[arg(long, value_name = "N", default_value = "16", value_parser = value::number(1..=256))]
     jobs: u16,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -51,9 +54,6 @@ pub(crate) struct RollbackArgs {
     #[command(flatten)]
     pub(crate) place: PlaceArgs,
 
-    #[command(flatten)]
-    signing: SignArgs,
-
     /// The name of the snapshot
     snapshot: String,
 
@@ -63,13 +63,19 @@ pub(crate) struct RollbackArgs {
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "1h")]
     grace: Duration,
 
-    /// Change nothing; list what would be sent and removed
+    #[command(flatten)]
+    signing: SignArgs,
+
+    /// Change nothing; show what would be sent and removed
     #[arg(long)]
     dry_run: bool,
 
     /// Files that are read and sent at once
     #[arg(long, value_name = "N", default_value = "16", value_parser = value::number(1..=256))]
     jobs: u16,
+
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
 }
 
 pub(crate) fn prune(args: &PruneArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
@@ -81,7 +87,7 @@ pub(crate) fn prune(args: &PruneArgs, global: &Global, ui: &Ui) -> Result<Exit, 
     let done = signals::run_and_forget(upload::prune(run, args.keep));
     progress.clear();
     let done = done??;
-    ui.result(&if place.format.is_json() {
+    ui.result(&if args.format.is_json() {
         let Pruned { removed, kept, contents } = &done;
         let members = json!({
             "prune": true,
@@ -121,7 +127,7 @@ pub(crate) fn rollback(args: &RollbackArgs, global: &Global, ui: &Ui) -> Result<
         signals::run_and_forget(upload::rollback(run, &args.snapshot, args.grace, signing.as_ref()))
     });
     progress.clear();
-    report(&done???, Change::Rollback, args.dry_run, place, started, ui)
+    report(&done???, Change::Rollback, args.dry_run, (place.to(), args.format.is_json()), started, ui)
 }
 
 /// A line for each removed snapshot, then the summary.
@@ -159,5 +165,5 @@ pub(crate) fn snapshots_human(found: &[SnapshotEntry], look: Look) -> String {
         [one.name.clone(), time(one.created).unwrap_or_default(), note.to_owned()]
     };
     let rows: Vec<[String; 3]> = found.iter().map(row).collect();
-    table(&Columns::plain(&["SNAPSHOT", "CREATED", ""]), &rows, look)
+    table(&Columns::plain(&["snapshot", "created", ""]), &rows, look)
 }

@@ -101,6 +101,11 @@ pub(crate) fn same_role(name: &str) -> &'static [&'static str] {
     ROLES.iter().find(|(_, names)| names.contains(&name)).map(|(_, names)| *names).unwrap_or_default()
 }
 
+/// The place of a command in the help of the program.
+pub(crate) fn rank(name: &str) -> Option<usize> {
+    ROLES.iter().flat_map(|(_, names)| *names).position(|known| *known == name)
+}
+
 /// The exit codes of the program, with their meaning.
 pub(crate) const EXIT_CODES: [(&str, &str); 7] = [
     ("0", "done; no errors"),

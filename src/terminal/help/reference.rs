@@ -28,7 +28,8 @@ pub(crate) fn page(name: &str, command: &Command) -> String {
 pub(crate) fn contents<'a>(pages: impl Iterator<Item = (String, &'a Command)>) -> String {
     let mut text = "# Commands\n\n| command | what it does |\n|---|---|\n".to_owned();
     for (name, command) in pages {
-        let _ = writeln!(text, "| [{name}]({}.md) | {} |", name.replace(' ', "-"), cell(&first(command)));
+        let aliases: String = command.get_visible_aliases().map(|alias| format!(", also `{alias}`")).collect();
+        let _ = writeln!(text, "| [{name}]({}.md){aliases} | {} |", name.replace(' ', "-"), cell(&first(command)));
     }
     text
 }
