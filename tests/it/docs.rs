@@ -69,7 +69,7 @@ fn defaults_in_the_help_are_those_of_the_program() {
     }
     for (page, words) in [
         ("docs/installing.md", format!("({} minutes by default)", install::INSTALL_TIMEOUT.as_secs() / 60)),
-        ("docs/examining.md", format!("{} s, and longer if the agent starts slowly", examination::LIMIT.as_secs())),
+        ("docs/examining.md", format!("limit for the examination is {} min", examination::LIMIT.as_secs() / 60)),
     ] {
         assert!(text(page).contains(&words), "{page}: {words}");
     }
