@@ -104,6 +104,7 @@ fn every_command_has_a_manual_page_that_is_in_order() {
         let page = String::from_utf8(page).unwrap();
         assert!(page.contains(".SH NAME") && page.contains(".SH SYNOPSIS") && page.contains(".SH OPTIONS"), "{name}");
         for part in [
+    let mut has_groff = true;
             ".SH \"EXIT STATUS\"\n.TP\n0\ndone",
             ".SH ENVIRONMENT\n.TP\nACP_REGISTRY_INDEX",
             ".SH SEE ALSO\nacp\\-registry",
@@ -122,12 +123,16 @@ fn every_command_has_a_manual_page_that_is_in_order() {
         let synopsis = format!(".SH SYNOPSIS\n\\fB{}\\fR [OPTIONS]", line.replace('-', "\\-"));
         assert!(page.contains(&synopsis), "{name}: {synopsis}");
         let path = env.path("new/man1").join(&name);
-        let Ok(run) = Run::try_of(Command::new("groff").args(["-man", "-Tutf8", "-ww", "-rLL=120n"]).arg(path)) else {
-            skipped("manual pages", "groff is not installed");
-            return;
-        };
-        assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{name}");
-        assert!(run.stdout.contains("General Commands Manual"), "{name}");
+        match Run::try_of(Command::new("groff").args(["-man", "-Tutf8", "-ww", "-rLL=120n"]).arg(path)) {
+            Ok(run) => {
+                assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{name}");
+                assert!(run.stdout.contains("General Commands Manual"), "{name}");
+            }
+            Err(_) => has_groff = false,
+        }
+    }
+    if !has_groff {
+        skipped("manual pages as groff reads them", "groff is not installed");
     }
     let env = Env::empty().file("taken", "");
     let run = env.run(&["man", "--out", "taken"]);
