@@ -58,10 +58,6 @@ pub(crate) struct Args {
     #[command(flatten)]
     grants: GrantArgs,
 
-    /// Name `acp-registry run ID` [default]
-    #[arg(long, hide = true, conflicts_with = "direct")]
-    run: bool,
-
     #[command(flatten)]
     edit: EditArgs,
 

@@ -314,7 +314,7 @@ fn settings_start_agents_by_this_program_unless_that_is_not_wanted() {
     let flags = ["--allow-host", &people.server.host, "--index", &index, "--root", &root];
     for (id, arguments, part) in [
         ("own", &[][..], "own is not installed: the first start installs it"),
-        ("of-npm", &["--run"], "of-npm is not installed: the first start installs it"),
+        ("of-npm", &[], "of-npm is not installed: the first start installs it"),
         ("tricky", &["--direct"], "--direct was not followed: tricky is not installed, and is not a package"),
     ] {
         for client in CLIENTS {
@@ -327,7 +327,6 @@ fn settings_start_agents_by_this_program_unless_that_is_not_wanted() {
             }
         }
     }
-    assert_eq!(people.run(&["config", "zed", "own", "--run", "--direct"]).code, 2);
     // A damaged agent is reported as damaged, not as missing.
     assert_eq!(people.run(&["install", "own"]).code, 0);
     fs::remove_file(people.json(&["which", "own"]).1["program"].as_str().unwrap()).unwrap();
@@ -386,9 +385,9 @@ fn what_cannot_be_written_says_why() {
     assert_eq!(code, 3);
     assert!(message.ends_with("cannot be written readably for a shell"), "{message}");
     assert_eq!(document["error"]["help"], "leave out --direct");
-    assert_eq!(people.run(&["config", "cli", "of-npm", "--run"]).code, 0);
+    assert_eq!(people.run(&["config", "cli", "of-npm"]).code, 0);
     let secret = people.server.url("/registry.json").replace("://", "://me:secret@");
-    let run = people.run(&["config", "cli", "of-npm", "--run", "--index", &secret]);
+    let run = people.run(&["config", "cli", "of-npm", "--index", &secret]);
     assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{}", run.stderr);
     assert!(run.stderr.contains("which settings would show") && !run.stderr.contains("secret@"), "{}", run.stderr);
     let run = people.run(&["config", "--offline", "--index", "https://h.example/r.json", "zed", "of-npm"]);
