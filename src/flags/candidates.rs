@@ -1,11 +1,11 @@
 //! Completion candidates for arguments. They come from data on this machine: no request is sent, and nothing is printed.
 
-use std::fs;
 use std::path::Path;
 
 use acp_registry::check::RULES;
 use acp_registry::examination::CHECKS;
 use acp_registry::manifest::AgentId;
+use acp_registry::registry::agent_folders;
 use acp_registry::text::shown;
 use clap_complete::{ArgValueCandidates, CompletionCandidate};
 
@@ -43,9 +43,8 @@ fn installed_ids() -> Vec<CompletionCandidate> {
 pub(crate) fn checked_out() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let usual = Path::new("registry");
-        let items = fs::read_dir(if usual.is_dir() { usual } else { Path::new(".") });
-        let items = items.into_iter().flatten().flatten().filter(|item| item.path().join("agent.json").is_file());
-        let mut ids: Vec<String> = items.filter_map(|item| item.file_name().into_string().ok()).collect();
+        let folders = agent_folders(if usual.is_dir() { usual } else { Path::new(".") });
+        let mut ids: Vec<String> = folders.filter_map(|name| name.into_string().ok()).collect();
         ids.sort_unstable();
         words(ids)
     })

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use acp_registry::check::Levels;
-use acp_registry::config::{Config, ConfigError};
+use acp_registry::config::{CONFIG, Config, ConfigError};
 use acp_registry::host::fs::{PathError, ReadError};
 use acp_registry::http::AllowedHosts;
 use acp_registry::registry::LoadError;
@@ -76,7 +76,7 @@ impl Global {
 
     /// The file of the configuration of a registry.
     pub(crate) fn config_file(&self, registry: &Path) -> PathBuf {
-        self.config.clone().unwrap_or_else(|| registry.join("registry.toml"))
+        self.config.clone().unwrap_or_else(|| registry.join(CONFIG))
     }
 
     /// Reads the configuration of a registry that was not selected by `--registry-dir`.

@@ -35,8 +35,13 @@ use crate::history::HISTORY_FILE;
 /// Maximum size of a configuration file, in bytes.
 const CONFIG_LIMIT: u64 = 1 << 20;
 
-/// The file of a registry.
-const NAME: &str = "registry.toml";
+/// The file in a registry's directory.
+pub const CONFIG: &str = "registry.toml";
+
+/// Whether a directory is that of a registry, even if it has no agents: one without this file may be any directory.
+pub fn is_registry(directory: &Path) -> bool {
+    directory.join(CONFIG).is_file()
+}
 
 /// The contents of `registry.toml`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -297,8 +302,8 @@ impl Config {
     /// Like [`Config::read`].
     pub fn read_in(registry: &Path) -> Result<Self, ConfigError> {
         let root = registry.canonicalize().map_err(ReadError::from);
-        let bytes = root.and_then(|root| read_bounded(&root.join(NAME), &root, CONFIG_LIMIT));
-        Self::read_bytes(&registry.join(NAME), bytes)
+        let bytes = root.and_then(|root| read_bounded(&root.join(CONFIG), &root, CONFIG_LIMIT));
+        Self::read_bytes(&registry.join(CONFIG), bytes)
     }
 
     fn read_bytes(path: &Path, bytes: Result<Vec<u8>, ReadError>) -> Result<Self, ConfigError> {
@@ -308,7 +313,7 @@ impl Config {
 
     /// The path of the file that was read, relative to the directory of a registry, which is a real path.
     pub fn file_in(&self, registry: &Path) -> String {
-        let (Some(above), Some(name)) = (self.path.parent(), self.path.file_name()) else { return NAME.to_owned() };
+        let (Some(above), Some(name)) = (self.path.parent(), self.path.file_name()) else { return CONFIG.to_owned() };
         let above = if above == Path::new("") { Path::new(".") } else { above };
         let file = above.canonicalize().unwrap_or_else(|_| above.to_owned()).join(name);
         let within = |(up, above)| Some((up, file.strip_prefix(above).ok()?));

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
+use acp_registry::config::is_registry;
 use acp_registry::duration;
 use acp_registry::host::command;
 use acp_registry::host::fs::{read_bounded, resolve_new};
 use acp_registry::host::git::Repository;
 use acp_registry::http::AllowedHosts;
 use acp_registry::index::minisign::{PublicKey, SecretKey};
-use acp_registry::registry::Registry;
+use acp_registry::registry::{Registry, agent_folders};
 use acp_registry::statement::{STATEMENT, STATEMENT_SIGNATURE, Signed};
 use acp_registry::sums::{SIGNATURE, SUMS};
 use acp_registry::text::{bytes, plural, printable};
@@ -282,7 +283,9 @@ fn refuse_registry(to: &Path, registry: &Path) -> Result<(), Failure> {
     let real = resolve_new(to);
     let Ok(inside) = real.strip_prefix(&root) else { return Ok(()) };
     let folder = inside.iter().next().map(|name| name.to_string_lossy());
-    if folder.is_some_and(|name| Registry::passes_over(&name)) || !is_registry(&root) {
+    if folder.is_some_and(|name| Registry::passes_over(&name))
+        || !(is_registry(&root) || agent_folders(&root).next().is_some())
+    {
         return Ok(());
     }
     let to = printable(&to.display().to_string()).into_owned();
@@ -292,12 +295,6 @@ fn refuse_registry(to: &Path, registry: &Path) -> Result<(), Failure> {
         format!("{to} is inside the registry and would be taken for an agent")
     };
     Err(Failure::usage(message).help("name another directory with --to"))
-}
-
-/// Whether a directory has the files of a registry.
-fn is_registry(root: &Path) -> bool {
-    let has_manifest = |folder: fs::DirEntry| folder.path().join("agent.json").is_file();
-    root.join("registry.toml").is_file() || fs::read_dir(root).into_iter().flatten().flatten().any(has_manifest)
 }
 
 /// The URL scheme of a text, if it has one. A single letter is a Windows drive.

@@ -3,6 +3,7 @@
 //! Loading never fails because of one entry: unreadable entries are kept with the reason, which the checks report.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::io::ErrorKind;
 use std::ops::Range;
@@ -18,6 +19,9 @@ use acp_registry_plan::timestamp::date;
 use rayon::prelude::*;
 use serde_json::Value;
 use time::Date;
+
+/// The file of an agent's manifest.
+const MANIFEST: &str = "agent.json";
 
 /// The quarantine list.
 #[derive(Debug)]
@@ -342,11 +346,17 @@ impl Registry {
         let (id, name) = file.split_once('/')?;
         let at = self.entries.binary_search_by(|entry| entry.id.as_str().cmp(id)).ok()?;
         match name {
-            "agent.json" => text(&self.entries[at].manifest, Manifest::text),
+            MANIFEST => text(&self.entries[at].manifest, Manifest::text),
             "icon.svg" => text(&self.entries[at].icon, String::as_str),
             _ => None,
         }
     }
+}
+
+/// The names of the folders with manifests in a directory, which may be a registry, in no order.
+pub fn agent_folders(directory: &Path) -> impl Iterator<Item = OsString> {
+    let items = fs::read_dir(directory).into_iter().flatten().flatten();
+    items.filter(|item| item.path().join(MANIFEST).is_file()).map(|item| item.file_name())
 }
 
 fn load_folder(root: &Path, folder: &Path, id: String, is_link: bool) -> Result<AgentFolder, Stray> {
@@ -354,7 +364,7 @@ fn load_folder(root: &Path, folder: &Path, id: String, is_link: bool) -> Result<
         let (manifest, icon) = (Loaded::Unreadable(ReadError::Outside), Loaded::Unreadable(ReadError::Outside));
         return Ok(AgentFolder { id, manifest, icon });
     }
-    let manifest = load_text(&folder.join("agent.json"), root, MANIFEST_LIMIT).and_then(parse);
+    let manifest = load_text(&folder.join(MANIFEST), root, MANIFEST_LIMIT).and_then(parse);
     if matches!(manifest, Loaded::Missing) {
         return Err(Stray { name: id, misnamed: misnamed_manifest(folder) });
     }
@@ -387,7 +397,7 @@ fn misnamed_manifest(folder: &Path) -> Option<String> {
         .filter_map(|item| item.file_name().into_string().ok())
         .collect();
     names.sort_unstable();
-    names.into_iter().find(|name| strsim::levenshtein(&name.to_lowercase(), "agent.json") <= 2)
+    names.into_iter().find(|name| strsim::levenshtein(&name.to_lowercase(), MANIFEST) <= 2)
 }
 
 fn load_quarantine(root: &Path) -> Loaded<Quarantine> {

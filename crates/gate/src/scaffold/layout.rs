@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use acp_registry_client::registry::agent_folders;
 use acp_registry_host::fs::{PathError, Replacement, clear_unfinished, read_bounded};
 use acp_registry_host::lock::{is_used, mark_used};
 use acp_registry_plan::failure::Failure;
 
 use super::GithubSpec;
 
+use crate::config::CONFIG;
 /// All files with their texts. The workflows are those that this project uses itself.
 const FILES: [(&str, &str); 16] = [
     (".github/SETUP.md", include_str!("../../../../templates/init/.github/SETUP.md")),
@@ -27,7 +29,7 @@ const FILES: [(&str, &str); 16] = [
     (".gitignore", include_str!("../../../../templates/init/gitignore")),
     ("CONTRIBUTING.md", include_str!("../../../../templates/init/CONTRIBUTING.md")),
     ("README.md", include_str!("../../../../templates/init/README.md")),
-    ("registry.toml", include_str!("../../../../templates/init/registry.toml")),
+    (CONFIG, include_str!("../../../../templates/init/registry.toml")),
 ];
 
 /// Why the files could not be written.
@@ -238,8 +240,7 @@ impl Layout {
         if self.kept.contains(&".gitignore") && IGNORED.iter().any(|path| !ignored.iter().any(|line| line == path)) {
             left.push(LayoutTodo::Ignore);
         }
-        let address: Vec<String> =
-            lines("registry.toml").into_iter().filter(|line| line.starts_with("base-url")).collect();
+        let address: Vec<String> = lines(CONFIG).into_iter().filter(|line| line.starts_with("base-url")).collect();
         match pages {
             None if !address.is_empty() => {}
             None => left.push(LayoutTodo::SetBaseUrl(None)),
@@ -255,17 +256,12 @@ impl Layout {
         if !self.written.is_empty() {
             left.push(LayoutTodo::SetUp);
         }
+        let has_agent = |directory: &Path| agent_folders(directory).next().is_some();
         if !has_agent(directory) && !has_agent(&directory.join("registry")) {
             left.push(LayoutTodo::AddAgent);
         }
         left
     }
-}
-
-/// Whether a subfolder contains an agent.
-fn has_agent(directory: &Path) -> bool {
-    let mut items = fs::read_dir(directory).into_iter().flatten().flatten();
-    items.any(|item| item.path().join("agent.json").is_file())
 }
 
 #[cfg(test)]

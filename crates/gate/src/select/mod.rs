@@ -13,7 +13,7 @@ use acp_registry_plan::manifest::AgentId;
 use acp_registry_plan::revocations::REVOKED;
 use acp_registry_plan::text::{brief_list, quote, suggestions};
 
-use crate::config::Config;
+use crate::config::{Config, is_registry};
 
 /// The agents that a caller requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -157,7 +157,7 @@ impl Error {
 /// Returns [`Error::Load`] or [`Error::Empty`].
 pub fn load(directory: &Path) -> Result<Registry, Error> {
     let registry = Registry::load(directory)?;
-    if registry.entries.is_empty() && !directory.join("registry.toml").is_file() {
+    if registry.entries.is_empty() && !is_registry(directory) {
         return Err(Error::Empty(directory.to_owned()));
     }
     Ok(registry)

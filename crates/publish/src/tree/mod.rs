@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use acp_registry_client::registry::{DEFAULT_BASE_URL, Loaded, Registry};
 use acp_registry_gate::check::{self, Checked, schema};
-use acp_registry_gate::config::{Config, Schemas, View};
+use acp_registry_gate::config::{Config, Schemas, View, is_registry};
 use acp_registry_plan::closure::{CLOSURES, Closures, EARLIER_CLOSURES};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::failure::{Code, Failure};
@@ -94,7 +94,7 @@ pub(crate) const HERE: &str = ".";
 /// `registry.toml`, that of the public registry. `None` for a registry of its own whose address is not set, which must not
 /// lead to another one: its links are relative.
 pub fn base_url<'a>(named: Option<&'a str>, config: &'a Config, registry: &Path) -> Option<&'a str> {
-    let default = || (!registry.join("registry.toml").is_file()).then_some(DEFAULT_BASE_URL);
+    let default = || (!is_registry(registry)).then_some(DEFAULT_BASE_URL);
     Some(named.or(config.base_url.as_deref()).or_else(default)?.trim_end_matches('/'))
 }
 
@@ -379,7 +379,7 @@ impl From<BuildError> for Failure {
             BuildError::NoPrevious { .. } => Self::findings(error)
                 .help("name a tree with a registry.json with --previous, or correct the errors"),
             // A new registry without agents is recognized by its configuration.
-            BuildError::Empty(ref root) if Path::new(root).join("registry.toml").is_file() => Self::usage(error).help(
+            BuildError::Empty(ref root) if is_registry(Path::new(root)) => Self::usage(error).help(
                 "add an agent with `acp-registry new`; or, since agents were published before, leave out --previous to publish none",
             ),
             BuildError::Empty(_) => Self::usage(error)

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use acp_registry_client::index::minisign::{PublicKey, Signatures};
 use acp_registry_client::registry::{AgentFolder, ICON_LIMIT, Loaded, Registry};
 use acp_registry_gate::check::{CheckOptions, Checked, Selection, check};
-use acp_registry_gate::config::{DOCUMENTS, View};
+use acp_registry_gate::config::{DOCUMENTS, View, is_registry};
 use acp_registry_gate::finding::{Finding, Level};
 use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_plan::digest::Sha256;
@@ -234,10 +234,7 @@ fn keep(
     if chosen.sources.is_empty() {
         let is_empty = broken.is_empty() && chosen.agents.is_empty();
         // A new registry, as its configuration shows; one that has published agents must not lose all of them unseen.
-        if is_empty
-            && registry.root.join("registry.toml").is_file()
-            && !previous.get()?.is_some_and(EarlierIndexes::have_agents)
-        {
+        if is_empty && is_registry(&registry.root) && !previous.get()?.is_some_and(EarlierIndexes::have_agents) {
             return Ok(());
         }
         return Err(if broken.is_empty() && !chosen.agents.is_empty() {
