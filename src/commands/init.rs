@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use acp_registry::scaffold::{self, GithubSpec, Layout, LayoutTodo};
+use acp_registry::sources::RepositoryName;
 use acp_registry::text::{printable, quote};
 use serde_json::json;
 
@@ -29,7 +30,7 @@ pub(crate) struct Args {
     ///
     /// The address of its pages becomes `base-url` in registry.toml.
     #[arg(long, value_name = "OWNER/REPO", value_parser = value::repository)]
-    pages: Option<GithubSpec>,
+    pages: Option<RepositoryName>,
 
     /// Change nothing; show what would be written
     #[arg(long)]
@@ -104,11 +105,11 @@ fn sentence(todo: &LayoutTodo) -> String {
         LayoutTodo::Ignore => "have `/dist` and `/.*.new-*` in `.gitignore`".to_owned(),
         LayoutTodo::SetBaseUrl(None) => "set `base-url` in `registry.toml`".to_owned(),
         LayoutTodo::SetBaseUrl(Some(address)) => format!("set `base-url = \"{address}\"` in `registry.toml`"),
-        LayoutTodo::Deploy(GithubSpec { owner, name, .. }) => format!(
-            "let workflows deploy to GitHub Pages: `gh api --method POST repos/{owner}/{name}/pages --raw-field build_type=workflow`"
+        LayoutTodo::Deploy(repository) => format!(
+            "let workflows deploy to GitHub Pages: `gh api --method POST repos/{repository}/pages --raw-field build_type=workflow`"
         ),
-        LayoutTodo::Publish(GithubSpec { owner, name, .. }) => {
-            format!("publish there: `gh variable set PUBLISH_TO --repo {owner}/{name} --body pages`")
+        LayoutTodo::Publish(repository) => {
+            format!("publish there: `gh variable set PUBLISH_TO --repo {repository} --body pages`")
         }
         LayoutTodo::SetUp => "set up what the workflows need: `.github/SETUP.md` says what".to_owned(),
         LayoutTodo::AddAgent => "add an agent: `acp-registry new ID --npm PACKAGE`".to_owned(),

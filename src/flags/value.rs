@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use acp_registry::elsewhere::Machine;
 use acp_registry::install::Kind;
 use acp_registry::manifest::{NpmSpec, Platform, PypiSpec, env_name};
-use acp_registry::propose::Slug;
 use acp_registry::scaffold::GithubSpec;
+use acp_registry::sources::{RepositoryName, RepositoryNameError};
 use acp_registry::verify::ShardFile;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap_complete::ArgValueCandidates;
@@ -40,14 +40,9 @@ pub(crate) fn github(text: &str) -> Result<GithubSpec, String> {
 }
 
 /// Parses a repository on GitHub without a tag.
-pub(crate) fn repository(text: &str) -> Result<GithubSpec, String> {
-    let spec = github(text).ok().filter(|spec| spec.tag.is_none());
-    spec.ok_or_else(|| wrong("it is not the name of a repository", "write a repository as `OWNER/REPO`, without a tag"))
-}
-
-/// Parses a repository on GitHub as a [`Slug`], the form that the GitHub API uses.
-pub(crate) fn slug(text: &str) -> Result<Slug, String> {
-    text.parse().map_err(|error| wrong(error, "write a repository as `OWNER/NAME`"))
+pub(crate) fn repository(text: &str) -> Result<RepositoryName, String> {
+    let spec = text.parse::<GithubSpec>().ok().filter(|spec| spec.tag.is_none()).map(|spec| spec.repository);
+    spec.ok_or_else(|| wrong(RepositoryNameError, "write a repository as `OWNER/REPO`, without a tag"))
 }
 
 /// Parses a part of a snapshot with its file.

@@ -238,7 +238,7 @@ mod tests {
             ("p new x --github @", &["`OWNER/REPO`", "`@TAG`"]),
             ("p init --program @", &["`OWNER/REPO`", "`@TAG`"]),
             ("p init --pages @", &["`OWNER/REPO`"]),
-            ("p bump --pull-requests --repository @", &["`OWNER/NAME`"]),
+            ("p bump --pull-requests --repository @", &["`OWNER/REPO`"]),
             ("p verify --out x --merge @", &["`1/4=one.json`"]),
         ] {
             for value in ["../x", "https://h.example/x", "x y", "-x", ""] {

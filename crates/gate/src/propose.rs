@@ -8,9 +8,7 @@
 //! * [`Proposal`]: the result for one branch
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::path::Path;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use acp_registry_client::registry::Registry;
@@ -21,8 +19,8 @@ use acp_registry_plan::json::List;
 use acp_registry_plan::manifest::{BinaryTarget, Channel, Manifest, Release};
 use acp_registry_plan::source::apply;
 use acp_registry_plan::text::{brief_list, cell, code_span, printable, prose, quote};
-use acp_registry_sources::SourceError;
 use acp_registry_sources::github::Github;
+use acp_registry_sources::{RepositoryName, SourceError};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -42,7 +40,7 @@ pub struct Proposer<'a> {
     /// The GitHub API.
     pub github: &'a Github,
     /// The repository of the pull requests.
-    pub slug: Slug,
+    pub slug: RepositoryName,
     /// The git remote of that repository, in the clone that contains the registry directory.
     pub remote: Remote,
     /// The branch to merge into; it is checked out.
@@ -125,7 +123,7 @@ pub enum Error {
     Github(#[from] SourceError),
     /// The repository does not exist, or the token has no access to it.
     #[error("GitHub has no repository {0}, or does not show it to this token")]
-    NoRepository(Slug),
+    NoRepository(RepositoryName),
 }
 
 impl Error {
@@ -382,47 +380,9 @@ const ANSWER_LIMIT: u64 = 32 << 20;
 /// longer.
 const LARGEST: usize = 2 << 20;
 
-/// A GitHub repository: `owner/name`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Slug {
-    /// The owner.
-    pub owner: String,
-    /// The name.
-    pub name: String,
-}
-
-/// A text that is not of the form `owner/name`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it is not the name of a repository")]
-pub struct NoSlug;
-
-impl fmt::Display for Slug {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.owner, self.name)
-    }
-}
-
-impl FromStr for Slug {
-    type Err = NoSlug;
-
-    fn from_str(text: &str) -> Result<Self, NoSlug> {
-        let is_plain = |part: &str| {
-            !part.is_empty()
-                && !part.starts_with('.')
-                && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
-        };
-        let (owner, name) = text.split_once('/').filter(|(a, b)| is_plain(a) && is_plain(b)).ok_or(NoSlug)?;
-        Ok(Self { owner: owner.to_owned(), name: name.to_owned() })
-    }
-}
-
-impl Slug {
-    /// The repository of a git remote.
-    fn from_remote(address: &str) -> Option<Self> {
-        let (_, path) = parts(address)?;
-        let path = path.trim_end_matches('/');
-        path.strip_suffix(".git").unwrap_or(path).parse().ok()
-    }
+/// The repository of a git remote.
+fn find_repository(address: &str) -> Option<RepositoryName> {
+    parts(address)?.1.parse().ok()
 }
 
 /// The host and the path in the address of a git remote: `https://host/owner/name.git` or `git@host:owner/name.git`.
@@ -560,7 +520,7 @@ pub struct Target {
     /// Name of the git remote.
     pub remote: String,
     /// The GitHub repository; `None` for that of the remote.
-    pub repository: Option<Slug>,
+    pub repository: Option<RepositoryName>,
     /// The branch to merge into; `None` for the current one.
     pub base: Option<String>,
     /// The label of straightforward updates.
@@ -622,7 +582,7 @@ impl<'a> Proposer<'a> {
             slug
         } else {
             let address = if is_name { remote.address()? } else { target.remote.clone() };
-            let slug = Slug::from_remote(&address).filter(|_| is_on_github(&address, github));
+            let slug = find_repository(&address).filter(|_| is_on_github(&address, github));
             slug.ok_or_else(|| {
                 known.retain(|name| *name != target.remote);
                 TargetError::NotGithub { remote: target.remote, others: known }
@@ -757,7 +717,7 @@ mod tests {
             ("https://github.com/o/r/x", None),
             ("https://github.com/o/%2e%2e", None),
         ] {
-            assert_eq!(Slug::from_remote(address).map(|slug| slug.to_string()).as_deref(), slug, "{address}");
+            assert_eq!(find_repository(address).map(|slug| slug.to_string()).as_deref(), slug, "{address}");
         }
     }
 

@@ -14,7 +14,7 @@ use time::format_description::well_known::Rfc3339;
 use url::Url;
 
 use super::about::license_url;
-use super::{PublisherFacts, SourceError, address, segment, word};
+use super::{PublisherFacts, RepositoryName, SourceError, address, segment, word};
 
 /// URL of the public GitHub's API.
 const DEFAULT_API: &str = "https://api.github.com/";
@@ -173,9 +173,16 @@ impl Github {
     }
 
     /// Whether a URL is a page of this or the public GitHub.
-    pub fn is_page(&self, url: &Url) -> bool {
+    fn is_page(&self, url: &Url) -> bool {
         let is_own = self.pages().is_some_and(|own| own.host_str() == url.host_str() && own.port() == url.port());
         is_own || ["github.com", "www.github.com"].contains(&url.host_str().unwrap_or_default())
+    }
+
+    /// The repository of a page, which may be a folder in it.
+    pub fn find_repository(&self, address: &str) -> Option<RepositoryName> {
+        let url = Url::parse(address.strip_prefix("git+").unwrap_or(address)).ok().filter(|url| self.is_page(url))?;
+        let mut parts = url.path_segments()?.filter(|part| !part.is_empty());
+        format!("{}/{}", parts.next()?, parts.next()?).parse().ok()
     }
 
     /// URL of a page, from the segments of its path.
@@ -320,9 +327,6 @@ fn list(bytes: &[u8]) -> Result<Vec<Arc<Release>>, String> {
 /// longer than ten seconds. By GitHub's rules, a request with so many lists costs one point of 5,000 in an hour.
 pub const REPOSITORIES: usize = 50;
 
-/// Owner and name of a repository.
-pub type RepositoryName = (String, String);
-
 impl Github {
     /// URL of the GraphQL API: on enterprise servers, it is beside that of the REST API.
     pub fn graphql(&self) -> Url {
@@ -362,7 +366,7 @@ impl Github {
 /// The query, which depends only on the number of repositories. Their names come from manifests, so they are variables.
 fn request(repositories: &[RepositoryName]) -> Value {
     let (mut parameters, mut fields, mut variables) = (String::new(), String::new(), Map::new());
-    for (at, (owner, name)) in repositories.iter().enumerate() {
+    for (at, RepositoryName { owner, name }) in repositories.iter().enumerate() {
         parameters.push_str(&format!("$o{at}:String!,$n{at}:String!,"));
         fields.push_str(&format!("r{at}:repository(owner:$o{at},name:$n{at}){{...lists}}"));
         variables.insert(format!("o{at}"), json!(owner));
@@ -448,8 +452,9 @@ mod tests {
 
     #[test]
     fn names_are_no_part_of_the_query() {
-        let hostile = ["\"){x}", "$o0", "a\nb", "{}", "é"].map(|name| (name.to_owned(), name.to_owned()));
-        let plain = ["a", "b", "c", "d", "e"].map(|name| (name.to_owned(), name.to_owned()));
+        let name = |name: &str| RepositoryName { owner: name.to_owned(), name: name.to_owned() };
+        let hostile = ["\"){x}", "$o0", "a\nb", "{}", "é"].map(name);
+        let plain = ["a", "b", "c", "d", "e"].map(name);
         assert_eq!(request(&hostile)["query"], request(&plain)["query"]);
         assert_eq!(request(&hostile)["variables"]["o0"], "\"){x}");
         let text = request(&plain[..1])["query"].as_str().unwrap().to_owned();

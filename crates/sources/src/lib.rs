@@ -4,6 +4,7 @@
 //!   managers' own configuration
 //! * [`npm_variables`], [`uv_variables`]: the same configuration, for a package manager that runs in another home
 //! * [`npm`], [`pypi`], [`github`]: one source each, with its requests and responses
+//! * [`RepositoryName`]: a repository on GitHub
 //! * [`left_to_npm`]: a setting that keeps others from fetching what npm would
 //! * [`npm_authorities`]: whose certificates npm trusts
 //! * [`Sources`]: all of these
@@ -18,6 +19,7 @@ pub mod npm;
 mod npm_config;
 pub mod pypi;
 mod python_config;
+mod repository;
 mod sources;
 mod surroundings;
 
@@ -33,9 +35,10 @@ use url::Url;
 
 pub use about::PublisherFacts;
 pub use attestations::Attestations;
-pub use github::{REPOSITORIES, RepositoryName};
+pub use github::REPOSITORIES;
 pub use npm_config::{left_to_npm, npm_authorities, npm_registry, npm_variables};
 pub use python_config::{python_index, uv_variables};
+pub use repository::{RepositoryName, RepositoryNameError};
 pub use sources::{ConnectError, Connection, NamedRegistry, Needs, Registries, Sources};
 pub use surroundings::{Surroundings, UnknownBase, ask_package_manager};
 

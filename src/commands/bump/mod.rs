@@ -18,9 +18,10 @@ use acp_registry::failure::{Exit, Failure};
 use acp_registry::host::fs::temporary;
 use acp_registry::http::{AllowedHosts, Client};
 use acp_registry::manifest::{Channel, Manifest};
-use acp_registry::propose::{self, Notes, Proposal, Proposer, Slug, Target};
+use acp_registry::propose::{self, Notes, Proposal, Proposer, Target};
 use acp_registry::registry::Registry;
 use acp_registry::select::{are_all_withdrawn, load_active};
+use acp_registry::sources::RepositoryName;
 use acp_registry::sources::github::Github;
 use acp_registry::text::{code_span, printable, prose, quote};
 use acp_registry::verify::{Nothing, Row};
@@ -125,8 +126,8 @@ struct ProposeArgs {
     /// The repository on GitHub that gets the pull requests
     ///
     /// The default is `GITHUB_REPOSITORY`, else the repository that the address of --remote names.
-    #[arg(long, value_name = "OWNER/NAME", requires = "pull_requests", value_parser = value::slug)]
-    repository: Option<Slug>,
+    #[arg(long, value_name = "OWNER/REPO", requires = "pull_requests", value_parser = value::repository)]
+    repository: Option<RepositoryName>,
 
     /// The branch to merge into [default: the current one]
     #[arg(long, value_name = "BRANCH", requires = "pull_requests")]
@@ -307,7 +308,7 @@ fn propose(
     let named = named.map(|name| {
         name.parse().map_err(|_| {
             let message = format!("GITHUB_REPOSITORY is {}, which is not the name of a repository", quote(&name));
-            Failure::usage(message).help("set it to OWNER/NAME, or unset it")
+            Failure::usage(message).help("set it to OWNER/REPO, or unset it")
         })
     });
     let repository = match &args.repository {

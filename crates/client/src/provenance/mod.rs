@@ -24,7 +24,6 @@ use acp_registry_plan::closure::sha512;
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::failure::{Code, Failure};
 use acp_registry_plan::text::{printable, quote};
-use acp_registry_sources::github::Github;
 use acp_registry_sources::pypi::Wheel;
 use acp_registry_sources::{Attestations, Connection, RepositoryName, SourceError};
 use serde::{Deserialize, Serialize};
@@ -507,8 +506,10 @@ impl Inquiry {
                 Some(index) => index.attestations(client, (name, version), wheel).await,
                 None => Ok(None),
             },
-            Artifact::Archive(sha256) => match find_repository(&sources.github, repository) {
-                Some((owner, name)) => sources.github.attestations(client, (&owner, &name), *sha256).await,
+            Artifact::Archive(sha256) => match sources.github.find_repository(repository) {
+                Some(RepositoryName { owner, name }) => {
+                    sources.github.attestations(client, (&owner, &name), *sha256).await
+                }
                 None => Ok(None),
             },
         };
@@ -538,14 +539,6 @@ fn repository_address(workflow: &str) -> &str {
     let start = workflow.find("://").map_or(0, |at| at + 3);
     let ends = ["/.github/", "//"].into_iter().filter_map(|sign| workflow[start..].find(sign));
     ends.min().map_or(workflow, |end| &workflow[..start + end])
-}
-
-/// Owner and name of a repository on this GitHub.
-fn find_repository(github: &Github, address: &str) -> Option<RepositoryName> {
-    let url = Url::parse(address.strip_prefix("git+").unwrap_or(address)).ok().filter(|url| github.is_page(url))?;
-    let mut parts = url.path_segments()?.filter(|part| !part.is_empty());
-    let (owner, name) = (parts.next()?, parts.next()?);
-    Some((owner.to_owned(), name.strip_suffix(".git").unwrap_or(name).to_owned()))
 }
 
 #[cfg(test)]

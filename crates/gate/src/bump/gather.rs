@@ -137,20 +137,20 @@ impl Bumper<'_> {
             return None;
         }
         let hosted = targets.iter().find_map(|target| self.repository_of_archive(&target.archive));
-        hosted.or_else(|| self.repository_of_page(manifest.agent().repository.as_ref()?))
+        hosted.or_else(|| self.sources.github.find_repository(manifest.agent().repository.as_ref()?))
     }
 
     /// The releases of a repository, until enough are known.
     async fn releases(
         &self,
-        (owner, name): &RepositoryName,
+        repository: &RepositoryName,
         named: Option<&str>,
         current: &Version,
         channel: Channel,
     ) -> Result<Vec<Arc<github::Release>>, Error> {
         let is_enough = |all: &[Arc<github::Release>]| is_enough(all, named, current, channel);
         let github = &self.sources.github;
-        let releases = github.releases(self.client, owner, name, is_enough).await;
+        let releases = github.releases(self.client, &repository.owner, &repository.name, is_enough).await;
         let releases = releases.map_err(|error| match &error {
             SourceError::Fetch(fetch) => {
                 let remedy = github.remedy(fetch);
@@ -160,7 +160,7 @@ impl Bumper<'_> {
             }
             SourceError::Malformed { .. } => error.into(),
         })?;
-        releases.ok_or_else(|| not_found(&format!("GitHub has no repository {owner}/{name}")))
+        releases.ok_or_else(|| not_found(&format!("GitHub has no repository {repository}")))
     }
 
     /// The product whose releases contain the manifest's archives, taken from the tag in their URLs.
@@ -209,18 +209,7 @@ impl Bumper<'_> {
 
     pub(super) fn repository_of_archive(&self, archive: &str) -> Option<RepositoryName> {
         let (id, _) = self.find_asset(archive)?;
-        Some((id.owner, id.repository))
-    }
-
-    /// The repository of a GitHub page, which may be a folder in it.
-    fn repository_of_page(&self, address: &str) -> Option<RepositoryName> {
-        let url = Url::parse(address).ok()?;
-        if !self.sources.github.is_page(&url) {
-            return None;
-        }
-        let mut parts = url.path_segments()?.filter(|part| !part.is_empty());
-        let (owner, name) = (parts.next()?.to_owned(), parts.next()?);
-        Some((owner, name.strip_suffix(".git").unwrap_or(name).to_owned()))
+        Some(RepositoryName { owner: id.owner, name: id.repository })
     }
 }
 

@@ -250,7 +250,8 @@ fn who_has_what(sources: &[Offers], channel: Channel) -> String {
     sources.iter().map(of_source).collect::<Vec<_>>().join("; ")
 }
 
-fn links(sources: &Sources, (owner, name): &RepositoryName, old: Option<&str>, new: Option<&str>) -> Vec<String> {
+fn links(sources: &Sources, repository: &RepositoryName, old: Option<&str>, new: Option<&str>) -> Vec<String> {
+    let RepositoryName { owner, name } = repository;
     let page = |path: &[&str]| sources.github.page(&[&[owner.as_str(), name][..], path].concat());
     let notes = new.and_then(|tag| page(&["releases", "tag", tag]));
     let range = old.zip(new).map(|(old, new)| format!("{old}...{new}"));
@@ -258,7 +259,7 @@ fn links(sources: &Sources, (owner, name): &RepositoryName, old: Option<&str>, n
     notes.into_iter().chain(compare).collect()
 }
 
-/// Maximum length of a message, in Unicode scalar values.
+/// Maximum length of a message, in characters.
 const MESSAGE: usize = 200;
 
 /// How the examination of an agent differs between two versions.

@@ -7,10 +7,11 @@ use acp_registry_client::registry::agent_folders;
 use acp_registry_host::fs::{PathError, Replacement, clear_unfinished, read_bounded};
 use acp_registry_host::lock::{is_used, mark_used};
 use acp_registry_plan::failure::Failure;
+use acp_registry_sources::RepositoryName;
 
 use super::GithubSpec;
-
 use crate::config::CONFIG;
+
 /// All files with their texts. The workflows are those that this project uses itself.
 const FILES: [(&str, &str); 16] = [
     (".github/SETUP.md", include_str!("../../../../templates/init/.github/SETUP.md")),
@@ -97,7 +98,7 @@ fn names(files: Vec<NewFile>) -> Vec<&'static str> {
 pub fn lay_out(
     directory: &Path,
     program: Option<&GithubSpec>,
-    pages: Option<&GithubSpec>,
+    pages: Option<&RepositoryName>,
 ) -> Result<Layout, LayoutError> {
     let (kept, missing) = divide(directory)?;
     let mut undo = Undo::default();
@@ -122,13 +123,13 @@ pub fn lay_out(
 
 /// Fills in the repository and version of this program: without a tag, the newest commit of the repository.
 fn filled(text: &str, program: Option<&GithubSpec>) -> String {
-    let repository = program.map_or_else(String::new, |program| format!("{}/{}", program.owner, program.name));
+    let repository = program.map_or_else(String::new, |program| program.repository.to_string());
     let version = program.and_then(|program| program.tag.as_deref()).unwrap_or("HEAD");
     text.replace("{repository}", &repository).replace("{version}", version)
 }
 
 /// The URL of `latest/` on a repository's GitHub Pages.
-fn pages_address(repository: &GithubSpec) -> String {
+fn pages_address(repository: &RepositoryName) -> String {
     let host = format!("{}.github.io", repository.owner.to_ascii_lowercase());
     // A repository with the name of its host is published at the root of that host.
     let is_root = repository.name.eq_ignore_ascii_case(&host);
@@ -136,12 +137,11 @@ fn pages_address(repository: &GithubSpec) -> String {
 }
 
 /// Fills in the URLs of a registry that is published on GitHub Pages.
-fn on_pages(text: &str, repository: &GithubSpec) -> String {
-    let GithubSpec { owner, name, .. } = repository;
+fn on_pages(text: &str, repository: &RepositoryName) -> String {
     let base_url = format!("base-url = \"{}\"", pages_address(repository));
     text.replace("# base-url = \"https://registry.example.com/v1/latest\"", &base_url).replace(
         "# repository = \"https://github.com/example/registry\"",
-        &format!("repository = \"https://github.com/{owner}/{name}\""),
+        &format!("repository = \"https://github.com/{repository}\""),
     )
 }
 
@@ -214,9 +214,9 @@ pub enum LayoutTodo {
     /// Set the base URL; holds the right one, if known.
     SetBaseUrl(Option<String>),
     /// Allow workflows to deploy to this repository's GitHub Pages.
-    Deploy(GithubSpec),
+    Deploy(RepositoryName),
     /// Publish to this repository's GitHub Pages.
-    Publish(GithubSpec),
+    Publish(RepositoryName),
     /// Do the steps in `SETUP.md`.
     SetUp,
     /// Add an agent.
@@ -225,7 +225,7 @@ pub enum LayoutTodo {
 
 impl Layout {
     /// The remaining steps, as far as the files in the directory show.
-    pub fn left_to_do(&self, directory: &Path, pages: Option<&GithubSpec>) -> Vec<LayoutTodo> {
+    pub fn left_to_do(&self, directory: &Path, pages: Option<&RepositoryName>) -> Vec<LayoutTodo> {
         let lines = |file: &str| {
             let root = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
             let text = read_bounded(&root.join(file), &root, FILE_LIMIT).unwrap_or_default();
@@ -305,7 +305,7 @@ mod tests {
             ("Example/registry", "https://example.github.io/registry/latest"),
             ("example/Example.github.io", "https://example.github.io/latest"),
         ] {
-            let repository: GithubSpec = repository.parse().unwrap();
+            let repository: RepositoryName = repository.parse().unwrap();
             assert_eq!(pages_address(&repository), address);
             let folder = tempfile::tempdir().unwrap();
             lay_out(folder.path(), None, Some(&repository)).unwrap();

@@ -42,7 +42,7 @@ use crate::verify::{Attempts, Trying, Verifier};
 use entry::check_id;
 pub use entry::{FILES, NewEntry, place, propose};
 pub use layout::{Layout, LayoutError, LayoutTodo, lay_out, would_lay_out};
-pub use origin::{Draft, GithubSpec, GithubSpecError, NewOrigin, Scaffolder};
+pub use origin::{Draft, GithubSpec, NewOrigin, Scaffolder};
 use packages::OTHER_COMMAND;
 pub use todo::{Cause, Todo};
 use todo::{put_right, similar, start_todos};

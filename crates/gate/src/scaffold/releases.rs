@@ -9,6 +9,7 @@ use acp_registry_http::{FetchError, Hashing, Problem, address};
 use acp_registry_plan::manifest::archive::{Format, format};
 use acp_registry_plan::manifest::{BinaryTarget, Distribution, Platform, Version, guess_platform};
 use acp_registry_plan::text::{brief_list, quote};
+use acp_registry_sources::RepositoryName;
 use acp_registry_sources::github::{Asset, Release, ReleaseId};
 use futures_util::future::join_all;
 use tokio::task::spawn_blocking;
@@ -24,8 +25,8 @@ impl Scaffolder<'_> {
     /// Finds the newest release with files for some platform, and the programs in them.
     pub(super) async fn github(&self, id: &str, spec: &GithubSpec) -> Result<SourceFacts, Error> {
         let github = &self.sources.github;
-        let GithubSpec { owner, name, .. } = spec;
-        let repository = quote(&format!("{owner}/{name}"));
+        let RepositoryName { owner, name } = &spec.repository;
+        let repository = quote(&spec.repository.to_string());
         let about = github.about(self.client, owner, name).await?;
         let about = about.ok_or_else(|| Error::NoPackage {
             message: format!("GitHub has no repository {repository}"),
@@ -69,10 +70,10 @@ impl Scaffolder<'_> {
 
     async fn release(&self, spec: &GithubSpec, names: &[&str]) -> Result<Arc<Release>, Error> {
         let github = &self.sources.github;
-        let GithubSpec { owner, name, tag } = spec;
-        let repository = format!("{owner}/{name}");
+        let RepositoryName { owner, name } = &spec.repository;
+        let repository = spec.repository.to_string();
         let has_files = |release: &Release| !choose(release, names).is_empty();
-        if let Some(tag) = tag {
+        if let Some(tag) = &spec.tag {
             let id = ReleaseId { owner: owner.clone(), repository: name.clone(), tag: tag.clone() };
             let release = github.release(self.client, &id).await?;
             let release = release.ok_or_else(|| Error::NoVersion {
@@ -118,7 +119,7 @@ impl Scaffolder<'_> {
     ) -> Result<Result<BinaryTarget, LeftOut>, Error> {
         let (platform, asset) = (chosen.platform, chosen.asset);
         let tag = release.tag.split('/');
-        let path: Vec<&str> = [spec.owner.as_str(), &spec.name, "releases", "download"]
+        let path: Vec<&str> = [spec.repository.owner.as_str(), &spec.repository.name, "releases", "download"]
             .into_iter()
             .chain(tag)
             .chain([asset.name.as_str()])

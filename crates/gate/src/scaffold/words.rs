@@ -4,6 +4,7 @@ use spdx::{Expression, ParseMode};
 
 use acp_registry_http::address;
 use acp_registry_plan::text::is_hidden;
+use acp_registry_sources::RepositoryName;
 
 /// Maximum length of a text to process, in characters; the rest is ignored.
 const LOOKED_AT: usize = 4096;
@@ -61,14 +62,7 @@ pub(super) fn repository(text: &str) -> Option<String> {
         let ways = ["git://", "http://", "ssh://git@", "git@", "ssh://"];
         ways.iter().find_map(|way| of_forge(text.strip_prefix(way)?))
     };
-    let is_word = |word: &str| {
-        let is_plain = word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
-        is_plain && word.bytes().any(|b| b != b'.')
-    };
-    let bare = || {
-        let (owner, name) = text.split_once('/')?;
-        (is_word(owner) && is_word(name)).then(|| format!("https://github.com/{text}"))
-    };
+    let bare = || Some(format!("https://github.com/{}", text.parse::<RepositoryName>().ok()?));
     let address = shortened.or_else(moved).or_else(bare).unwrap_or_else(|| text.to_owned());
     let address = address.split('#').next().unwrap_or_default().trim_end_matches('/');
     let link = link(address.strip_suffix(".git").unwrap_or(address))?;
