@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use acp_registry_plan::closure::{NpmLock, ScriptedPackage};
+use acp_registry_plan::closure::{NpmLock, ScriptedPackage, package_folder};
 use acp_registry_plan::json::{self, Object};
 use acp_registry_plan::text::{escape, printable, quote};
 use serde::{Deserialize, Serialize};
@@ -53,8 +53,7 @@ impl Approval {
         let mut places = BTreeSet::from([format!("node_modules/{}", own.0)]);
         // npm finds packages by the names of their directories.
         let spec = |found: &ScriptedPackage| {
-            let folder = found.path.rsplit("node_modules/").next().unwrap_or_default();
-            format!("{folder}@{}", found.package.rsplit('@').next().unwrap_or_default())
+            format!("{}@{}", package_folder(&found.path), found.package.rsplit('@').next().unwrap_or_default())
         };
         let all = list.dependencies_with_scripts(own.0);
         let (allowed, refused): (Vec<_>, Vec<_>) =
@@ -161,7 +160,7 @@ pub(super) fn listed(notes: &[u8], directory: &Path) -> Vec<String> {
         let [has, name, version] = json::read_members(Some(package), ["hasInstallScript", "name", "version"]);
         // Those for other systems are noted, too.
         let is_there = has?.get() == "true" && directory.join(&*path).is_dir();
-        let name = json::text(name).or_else(|| path.rsplit("node_modules/").next().map(Into::into))?;
+        let name = json::text(name).unwrap_or_else(|| package_folder(&path).into());
         let version = json::text(version)?;
         is_there.then(|| printable(&format!("{name}@{version}")).into_owned())
     });

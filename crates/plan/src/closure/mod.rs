@@ -16,7 +16,7 @@ use crate::digest::Sha256;
 use crate::json;
 use crate::manifest::{NpmSpec, Pin, PypiSpec, escape_segment, normalized};
 use crate::text::quote;
-pub use npm::{NodeMachine, NpmLock, NpmLockPackage, ScriptedPackage};
+pub use npm::{NodeMachine, NpmLock, NpmLockPackage, ScriptedPackage, package_folder};
 pub use published::{
     CLOSURE_LIMIT, CLOSURES, Closures, EARLIER_CLOSURES, EarlierClosures, PublishedClosure, WrongClosure, file_name,
     with_python,
@@ -32,7 +32,7 @@ pub fn sha512(integrity: &str) -> Option<[u8; 64]> {
 impl NpmLockPackage {
     /// Whether the registry has this package. npm takes `NAME@VERSION` for an address where the name or the version is one.
     fn is_of_registry(&self, path: &str) -> bool {
-        let folder = npm::folder(path);
+        let folder = package_folder(path);
         let spec = |name: &str| format!("{name}@{}", self.version.as_deref().unwrap_or_default()).parse::<NpmSpec>();
         let is_exact = |name: &str| spec(name).is_ok_and(|spec| matches!(spec.pin, Pin::Exact(_)));
         is_exact(folder) && self.name.as_deref().is_none_or(is_exact)

@@ -135,7 +135,7 @@ impl NpmLockPackage {
     /// The name in the package registry, of the package at this path.
     #[must_use]
     pub fn name<'a>(&'a self, path: &'a str) -> &'a str {
-        self.name.as_deref().unwrap_or_else(|| folder(path))
+        self.name.as_deref().unwrap_or_else(|| package_folder(path))
     }
 }
 
@@ -164,8 +164,9 @@ pub(super) fn parents(path: &str) -> impl Iterator<Item = &str> {
     path.rmatch_indices("/node_modules/").map(|(end, _)| &path[..end])
 }
 
-/// The name of the package's folder.
-pub(super) fn folder(path: &str) -> &str {
+/// The name of a package's folder, as npm finds it: the path behind the last `node_modules/`.
+#[must_use]
+pub fn package_folder(path: &str) -> &str {
     path.rsplit_once("node_modules/").map_or(path, |(_, name)| name)
 }
 
