@@ -230,8 +230,7 @@ fn npm_in_version(package: &Package, from: &str, to: &str) -> Option<Package> {
 fn pypi_in_version(package: &Package, from: &str, to: &str) -> Option<Package> {
     let spec: PypiSpec = package.package.parse().ok()?;
     let is_same = matches!(&spec.pin, Pin::Exact(version) if pypi_version_matches(version, from));
-    let extras = if spec.extras.is_empty() { String::new() } else { format!("[{}]", spec.extras.join(",")) };
-    let text = format!("{}{extras}=={to}", spec.name);
+    let text = spec.in_version(to);
     let is_version = matches!(text.parse(), Ok(PypiSpec { pin: Pin::Exact(_), .. }));
     (is_same && is_version).then(|| Package { package: text, exclude_newer: None, ..package.clone() })
 }

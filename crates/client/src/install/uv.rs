@@ -290,8 +290,7 @@ async fn held(error: Error, wanted: &Package, uv: &Tool<'_>) -> Error {
 pub(super) fn exact(package: &str) -> Result<String, Error> {
     let spec = parse(package)?;
     let Pin::Exact(version) = &spec.pin else { return Err(Error::Unpinned(package.to_owned())) };
-    let extras = if spec.extras.is_empty() { String::new() } else { format!("[{}]", spec.extras.join(",")) };
-    Ok(format!("{}{extras}=={version}", spec.name))
+    Ok(spec.in_version(version))
 }
 
 pub(super) fn find(installer: &Installer) -> Result<PathBuf, Error> {

@@ -139,12 +139,11 @@ impl Scaffolder<'_> {
                 acp_registry_sources::PublisherFacts::default()
             }
         };
-        let extras = if spec.extras.is_empty() { String::new() } else { format!("[{}]", spec.extras.join(",")) };
         self.refuse_path()?;
         let command = self.command.filter(|command| command != name);
         notes.extend(command.map(extended));
         let command = command.map(ToOwned::to_owned);
-        let uvx = Some(Package { package: format!("{name}{extras}=={text}"), command, ..Package::default() });
+        let uvx = Some(Package { package: spec.in_version(&text), command, ..Package::default() });
         let distribution = Distribution { uvx, ..Distribution::default() };
         Ok(SourceFacts { version: version.in_full(), distribution, about, notes })
     }

@@ -130,6 +130,15 @@ fn npm_pin(version: &str) -> Result<Pin, SpecError> {
     Ok(if is_tag { Pin::Tag(version.to_owned()) } else { Pin::Range(version.to_owned()) })
 }
 
+impl PypiSpec {
+    /// The package in exactly this version: `name[extra]==version`.
+    #[must_use]
+    pub fn in_version(&self, version: &str) -> String {
+        let extras = if self.extras.is_empty() { String::new() } else { format!("[{}]", self.extras.join(",")) };
+        format!("{}{extras}=={version}", self.name)
+    }
+}
+
 impl FromStr for PypiSpec {
     type Err = SpecError;
 

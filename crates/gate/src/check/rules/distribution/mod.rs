@@ -35,10 +35,7 @@ fn help(pinned: Option<&str>) -> String {
 fn pinned(kind: PackageKind, package: &Package, version: &str) -> Option<String> {
     let text = match kind {
         PackageKind::Npx => package.package.parse().map(|spec: NpmSpec| format!("{}@{version}", spec.name)),
-        PackageKind::Uvx => package.package.parse().map(|spec: PypiSpec| {
-            let extras = if spec.extras.is_empty() { String::new() } else { format!("[{}]", spec.extras.join(",")) };
-            format!("{}{extras}=={version}", spec.name)
-        }),
+        PackageKind::Uvx => package.package.parse().map(|spec: PypiSpec| spec.in_version(version)),
     }
     .ok()?;
     let written = Package { package: text.clone(), ..Package::default() };
