@@ -8,7 +8,7 @@ use acp_registry::host::fs::{ReadError, read_bounded};
 use acp_registry::http::{AllowedHosts, Client};
 use acp_registry::index::{INDEX, INDEX_LIMIT, IndexLocation};
 use acp_registry::revocations::{REVOKED, REVOKED_LIMIT, Revocations};
-use acp_registry::text::{code_span, plural, printable, prose, shown};
+use acp_registry::text::{brief_list, code_span, plural, printable, prose, shown};
 use acp_registry::versions::HeldVersion;
 use clap::ValueEnum;
 use serde::Serialize;
@@ -326,9 +326,5 @@ fn version(text: &str) -> &str {
 }
 
 fn fields(one: &Updated) -> String {
-    let mut text = one.fields.iter().take(FIELDS).cloned().collect::<Vec<_>>().join(", ");
-    if one.fields.len() > FIELDS {
-        text.push_str(&format!(", and {} more", one.fields.len() - FIELDS));
-    }
-    text
+    brief_list(&one.fields, FIELDS)
 }

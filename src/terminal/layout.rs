@@ -1,6 +1,6 @@
 //! Colours, and wrapping to the width of the terminal.
 
-use acp_registry::text::printable;
+use acp_registry::text;
 use unicode_width::UnicodeWidthStr as _;
 
 /// The narrowest width that texts are wrapped to, in columns.
@@ -123,11 +123,7 @@ pub(crate) fn stderr(tail: &str) -> String {
 }
 
 pub(crate) fn cut(text: &str) -> String {
-    let mut cut: String = text.chars().take(WIDTH).collect();
-    if cut.len() < text.len() {
-        cut.push('…');
-    }
-    printable(&cut).into_owned()
+    text::cut(text, WIDTH)
 }
 
 #[cfg(test)]

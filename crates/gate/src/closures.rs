@@ -19,7 +19,7 @@ use acp_registry_plan::closure::{
     CLOSURE_LIMIT, NpmLock, NpmLockPackage, PublishedClosure, WrongClosure, file_name, listed, with_python,
 };
 use acp_registry_plan::manifest::{Manifest, NpmSpec, PackageKind, Pin};
-use acp_registry_plan::text::{bytes, plural, printable};
+use acp_registry_plan::text::{brief_list, bytes, plural, printable};
 use acp_registry_plan::timestamp::Timestamp;
 use acp_registry_sources::{SourceError, Sources};
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
@@ -118,10 +118,8 @@ impl fmt::Display for ClosureDiff {
     /// In one line. Printable.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |word: &str, names: &[String]| {
-            let shown: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
-            let more = names.len().saturating_sub(NAMED);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            if names.is_empty() { String::new() } else { format!("; {word} {}{more}", printable(&shown.join(", "))) }
+            let shown = brief_list(names, NAMED);
+            if names.is_empty() { String::new() } else { format!("; {word} {}", printable(&shown)) }
         };
         write!(f, "{}", plural(self.count, "package"))?;
         if let Some(size) = self.size {

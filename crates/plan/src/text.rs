@@ -126,11 +126,35 @@ pub fn quote(text: &str) -> String {
 /// Escapes and cuts untrusted text like [`quote`], for a place that is in backticks already, such as a command.
 #[must_use]
 pub fn escape(text: &str) -> String {
-    let mut cut: String = text.chars().take(QUOTE_LIMIT).collect();
+    cut(text, QUOTE_LIMIT).replace('`', "'")
+}
+
+/// The first `limit` characters of untrusted text, with `…` behind them if there are more. Printable.
+#[must_use]
+pub fn cut(text: &str, limit: usize) -> String {
+    let mut cut: String = text.chars().take(limit).collect();
     if cut.len() < text.len() {
         cut.push('…');
     }
-    printable(&cut).replace('`', "'")
+    printable(&cut).into_owned()
+}
+
+/// The words of a name in snake, kebab or camel case, in lower case: separated by other characters, or by a capital.
+#[must_use]
+pub fn name_words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_lower = false;
+    for c in name.chars() {
+        if !c.is_ascii_alphanumeric() || (was_lower && c.is_ascii_uppercase()) {
+            words.push(String::new());
+        }
+        if c.is_ascii_alphanumeric() {
+            words.last_mut().into_iter().for_each(|word| word.push(c.to_ascii_lowercase()));
+        }
+        was_lower = c.is_ascii_lowercase();
+    }
+    words.retain(|word| !word.is_empty());
+    words
 }
 
 /// The first `limit` names, and how many there are besides: `a, b and 3 more`.
@@ -376,6 +400,18 @@ fn end_of_user_info(address: &str) -> usize {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn names_have_words() {
+        for (name, words) in [
+            ("OPENAI_API_KEY", &["openai", "api", "key"][..]),
+            ("readTextFile", &["read", "text", "file"]),
+            ("--web-search2", &["web", "search2"]),
+            ("", &[]),
+        ] {
+            assert_eq!(name_words(name), words);
+        }
+    }
 
     #[test]
     fn a_long_list_names_the_first_and_counts_the_rest() {

@@ -1,6 +1,7 @@
 //! Chooses among the tools that an agent offers, by their names and schemas, and fills in the arguments.
 
 use acp_registry_plan::json::weight;
+use acp_registry_plan::text::name_words;
 use serde_json::{Map, Value, json};
 
 use super::conversation::{Tool, list};
@@ -82,7 +83,7 @@ const QUESTIONS: &[&str] = &["question", "prompt", "message", "text", "query"];
 impl ToolKind {
     /// How well a name fits; the less, the better.
     fn rank(&self, name: &str) -> Option<usize> {
-        let words = words(name);
+        let words = name_words(name);
         let has = |word: &&&str| words.iter().any(|known| known == **word);
         if self.not.iter().any(|word| has(&word)) {
             return None;
@@ -109,7 +110,7 @@ fn unnamed_shells(tools: &[Tool]) -> Vec<&Tool> {
         let required = tool.schema.as_ref().map_or(&[][..], |schema| list(schema, "required"));
         let is_required = |name: &str| required.iter().any(|known| known == name);
         let is_excluded = |word: &String| SHELL.not.contains(&word.as_str());
-        !words(&tool.name).iter().any(is_excluded)
+        !name_words(&tool.name).iter().any(is_excluded)
             && parameter(tool, SHELL_COMMANDS).is_some_and(|(name, _)| is_required(name))
     };
     own(tools).filter(is_shell).collect()
@@ -271,7 +272,7 @@ fn patch(tools: &[Tool], path: &str, before: Option<&str>, text: &str) -> Option
 
 /// Whether a tool searches for tools.
 pub(super) fn is_search(name: &str) -> bool {
-    let words = words(name);
+    let words = name_words(name);
     let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
     plain(name) == "toolsearch" || (has(&["tool", "tools"]) && has(&["search", "find", "discover"]))
 }
@@ -292,7 +293,7 @@ pub(super) fn through(
     let is_object = |schema: &Value| types(schema).contains(&"object".to_owned());
     let caller = |tool: &&Tool| {
         let is_name = |schema: &Value| types(schema).contains(&"string".to_owned()) && schema.get("enum").is_none();
-        words(&tool.name).iter().any(|word| word.starts_with("tool") || word == "mcp")
+        name_words(&tool.name).iter().any(|word| word.starts_with("tool") || word == "mcp")
             && parameter(tool, CALLED).is_some_and(|(_, schema)| is_name(schema))
             && parameter(tool, ARGUMENTS).is_some_and(|(_, schema)| is_object(schema) || is_name(schema))
     };
@@ -327,23 +328,6 @@ pub(super) fn search(name: &str, tools: &[Tool]) -> Option<ReplyCall> {
 /// A name in lower case, without punctuation.
 pub(super) fn plain(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
-}
-
-/// The words of a name in snake, kebab or camel case, in lower case.
-fn words(name: &str) -> Vec<String> {
-    let mut words: Vec<String> = vec![String::new()];
-    let mut was_lower = false;
-    for c in name.chars().take(200) {
-        if !c.is_ascii_alphanumeric() || (c.is_ascii_uppercase() && was_lower) {
-            words.push(String::new());
-        }
-        if let Some(word) = words.last_mut().filter(|_| c.is_ascii_alphanumeric()) {
-            word.push(c.to_ascii_lowercase());
-        }
-        was_lower = c.is_ascii_lowercase();
-    }
-    words.retain(|word| !word.is_empty());
-    words
 }
 
 /// Whether a tool takes a program in JavaScript.

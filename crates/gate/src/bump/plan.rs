@@ -5,7 +5,7 @@ use acp_registry_examine::examination::{CheckRecord, CheckVerdict, Level, Record
 use acp_registry_plan::manifest::{Channel, Manifest, PackageKind, Pin, Release, Version, extension};
 use acp_registry_plan::revocations::{RevocationLevel, Revocations};
 use acp_registry_plan::source::Edit;
-use acp_registry_plan::text::{printable, quote};
+use acp_registry_plan::text::{cut, printable, quote};
 use acp_registry_sources::{RepositoryName, Sources};
 use serde::Serialize;
 
@@ -296,7 +296,7 @@ impl Compared {
         let earlier = |check: &CheckRecord| before?.checks.iter().find(|earlier| earlier.id == check.id);
         let changes = after.checks.iter().filter_map(|check| {
             let before = earlier(check)?.verdict;
-            let message = check.message.as_deref().map(shortened);
+            let message = check.message.as_deref().map(|message| cut(message, MESSAGE));
             let id = printable(&check.id).into_owned();
             (before != check.verdict).then_some(CheckChange { check: id, before, after: check.verdict, message })
         });
@@ -327,14 +327,6 @@ impl CheckChange {
     pub(crate) fn is_regression(&self) -> bool {
         self.before == CheckVerdict::Pass && self.after == CheckVerdict::Fail
     }
-}
-
-fn shortened(text: &str) -> String {
-    let mut cut: String = text.chars().take(MESSAGE).collect();
-    if cut.len() < text.len() {
-        cut.push('…');
-    }
-    printable(&cut).into_owned()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::io;
 use acp_registry_examine::examination::{Check, CheckRecord, CheckVerdict, Force, Judgement, Level, Record, find};
 use acp_registry_gate::verify::{EarlierExamination, PastExamination};
 use acp_registry_plan::json;
-use acp_registry_plan::text::plural;
+use acp_registry_plan::text::{brief_list, plural};
 use acp_registry_plan::timestamp::Timestamp;
 use askama::Template;
 use serde::Serialize;
@@ -70,11 +70,7 @@ impl Line<'_> {
 
     /// The failed checks; no more than fit.
     fn failed(&self) -> String {
-        let names = self.past.failed.iter().take(NAMED).map(|id| shown(id, 80)).collect::<Vec<_>>().join(", ");
-        match self.past.failed.len().saturating_sub(NAMED) {
-            0 => names,
-            more => format!("{names} and {more} more"),
-        }
+        brief_list(self.past.failed.iter().map(|id| shown(id, 80)), NAMED)
     }
 
     /// What differs from the version before, as a sentence; `None` if nothing does.

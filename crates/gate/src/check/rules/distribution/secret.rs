@@ -3,6 +3,7 @@ use serde_json::Value;
 
 use crate::check::rules::prelude::*;
 use acp_registry_plan::manifest::escape_segment;
+use acp_registry_plan::text::name_words;
 
 pub(crate) static RULE: Rule = Rule {
     name: "distribution/secret",
@@ -213,7 +214,7 @@ fn secret(name: &str, text: &str) -> Option<String> {
             let Some((user, _)) = authority.rsplit_once('@') else { continue };
             // The user of a DSN only says which project takes reports.
             let label = head.rsplit_once('=').map_or(name, |(label, _)| label);
-            let is_dsn = self::words(label).last().is_some_and(|word| word == "DSN");
+            let is_dsn = name_words(label).last().is_some_and(|word| word == "dsn");
             let is_password = |password: &str| password.len() >= SHORTEST && !is_placeholder(password);
             if user.split_once(':').map_or(!is_dsn && is_random(user), |(_, password)| is_password(password)) {
                 return Some("holds an address with a password".to_owned());
@@ -353,7 +354,7 @@ fn is_named(name: &str, value: &str) -> bool {
     if !name_bytes.iter().enumerate().any(has_part) {
         return false;
     }
-    let words = words(name);
+    let words: Vec<String> = name_words(name).iter().map(|word| word.to_ascii_uppercase()).collect();
     let is_name = |word: &String| NAMES.contains(&word.as_str()) || JOINED.iter().any(|end| word.ends_with(end));
     let Some(at) = words
         .iter()
@@ -378,23 +379,6 @@ fn is_named(name: &str, value: &str) -> bool {
     } else {
         has_letter || value.len() >= 6
     }
-}
-
-/// The words of a name, in upper case: separated by other characters, or by a capital.
-fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut was_lower = false;
-    for c in name.chars() {
-        if !c.is_ascii_alphanumeric() || (was_lower && c.is_ascii_uppercase()) {
-            words.push(String::new());
-        }
-        if c.is_ascii_alphanumeric() {
-            words.last_mut().into_iter().for_each(|word| word.push(c.to_ascii_uppercase()));
-        }
-        was_lower = c.is_ascii_lowercase();
-    }
-    words.retain(|word| !word.is_empty());
-    words
 }
 
 /// Whether a text has letters and digits without an order.
