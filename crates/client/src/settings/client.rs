@@ -474,6 +474,7 @@ mod tests {
         assert!(find("notepad").is_none());
     }
 
+    #[cfg(unix)]
     #[test]
     fn the_file_is_the_one_that_the_client_reads() {
         let home = tempfile::tempdir().unwrap();
@@ -486,27 +487,25 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, "").unwrap();
         };
-        if cfg!(unix) {
-            assert_eq!(place("emacs").0, "~/.emacs.d/init.el");
-            write(".config/emacs/init.el");
-            let path = home.path().join(".config/emacs/init.el");
-            assert_eq!(place("emacs"), ("~/.config/emacs/init.el".to_owned(), path));
-            write(".emacs");
-            assert_eq!(place("emacs").0, "~/.emacs");
-            write(".config/nvim/init.vim");
-            assert_eq!(place("avante").0, "~/.config/nvim/init.vim");
-            write(".config/nvim/init.lua");
-            assert_eq!(place("avante").0, "~/.config/nvim/init.lua");
-            for (config, named) in
-                [(home.path().join("own"), "~/own/zed/settings.json"), ("/x".into(), "/x/zed/settings.json")]
-            {
-                let variable = |name: &str| match name {
-                    "HOME" => Some(home.path().to_owned()),
-                    _ => (name == "XDG_CONFIG_HOME").then(|| config.clone()),
-                };
-                let path = config.join("zed/settings.json");
-                assert_eq!(find("zed").unwrap().place(&variable), Some((named.to_owned(), path)));
-            }
+        assert_eq!(place("emacs").0, "~/.emacs.d/init.el");
+        write(".config/emacs/init.el");
+        let path = home.path().join(".config/emacs/init.el");
+        assert_eq!(place("emacs"), ("~/.config/emacs/init.el".to_owned(), path));
+        write(".emacs");
+        assert_eq!(place("emacs").0, "~/.emacs");
+        write(".config/nvim/init.vim");
+        assert_eq!(place("avante").0, "~/.config/nvim/init.vim");
+        write(".config/nvim/init.lua");
+        assert_eq!(place("avante").0, "~/.config/nvim/init.lua");
+        for (config, named) in
+            [(home.path().join("own"), "~/own/zed/settings.json"), ("/x".into(), "/x/zed/settings.json")]
+        {
+            let variable = |name: &str| match name {
+                "HOME" => Some(home.path().to_owned()),
+                _ => (name == "XDG_CONFIG_HOME").then(|| config.clone()),
+            };
+            let path = config.join("zed/settings.json");
+            assert_eq!(find("zed").unwrap().place(&variable), Some((named.to_owned(), path)));
         }
     }
 
