@@ -177,17 +177,17 @@ fn an_agent_of_the_same_user_cannot_read_the_environment_of_the_program() {
     let (agent, secret) = (fake_agent(), tag());
     let mut command = env.command(&["probe", "--json", "--", agent.to_str().unwrap(), "attack", &secret]);
     command.env("TMPDIR", env.path("tmp")).env("NPM_TOKEN", &secret);
-    let Some(run) = run_as_user(&mut command, TEST) else { return };
+    let Some(run) = run_as_user(USER, &mut command, TEST) else { return };
     let document: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr));
     assert_eq!(document["verdict"], "pass", "{document:#}");
     assert_eq!(document["handshake"]["agent_info"]["learned"], json!([]), "{document:#}");
 }
 
-/// Runs a command as [`USER`] if the caller is root, since root can read everything. `None`, with a message, if that user
+/// Runs a command as this user if the caller is root, since root can read everything. `None`, with a message, if that user
 /// cannot execute the program.
-fn run_as_user(command: &mut Command, test: &str) -> Option<Run> {
+pub(crate) fn run_as_user(user: u32, command: &mut Command, test: &str) -> Option<Run> {
     if geteuid().is_root() {
-        command.uid(USER).gid(USER);
+        command.uid(user).gid(user);
     }
     match Run::try_of(command) {
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
@@ -217,7 +217,7 @@ fn an_agent_that_was_just_installed_cannot_read_it_either() {
             std::os::unix::fs::chown(&path, Some(USER), Some(USER)).unwrap();
         }
     }
-    let Some(run) = run_as_user(&mut command, TEST) else { return };
+    let Some(run) = run_as_user(USER, &mut command, TEST) else { return };
     assert!(run.code == 0 && run.stderr.contains("does not answer"), "{}", run.stderr);
     let learned = fs::read_to_string(&learned).unwrap();
     assert!(learned.ends_with("ended\n") && !learned.contains(&secret), "{learned}");

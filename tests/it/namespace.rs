@@ -6,7 +6,6 @@ use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::net::{SocketAddr, UnixListener};
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -15,13 +14,14 @@ use std::{fs, thread};
 use acp_registry::examination::{CheckVerdict, ExaminationPlan, Level, examine};
 use acp_registry::handshake::{HandshakeOptions, Verdict, check};
 use acp_registry::host::process::{Isolation, Namespace, Network};
-use rustix::process::{Pid, Signal, geteuid, kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
 use crate::agent::{bwrap_works, check_with, fake_agent, launch, left_with, tag};
 use crate::examined::{not_passed, planned_with};
+use crate::isolation::run_as_user;
 use crate::support::{Env, PROGRAM, Run, skipped, wait_until};
 use crate::verify::Verify;
 
@@ -289,20 +289,6 @@ fn a_namespace_without_a_launcher_is_refused() {
     });
 }
 
-/// Runs a command as [`USER`] if the caller is root. `None`, with a message, if that user cannot execute the program.
-fn run_as_user(command: &mut Command, test: &str) -> Option<Run> {
-    if geteuid().is_root() {
-        command.uid(USER).gid(USER);
-    }
-    match Run::try_of(command) {
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-            skipped(test, "other users cannot reach the program under test");
-            None
-        }
-        run => Some(run.unwrap()),
-    }
-}
-
 #[test]
 fn an_ordinary_user_needs_no_rights_for_an_examination_without_a_network() {
     const TEST: &str = "an_ordinary_user_needs_no_rights_for_an_examination_without_a_network";
@@ -316,7 +302,7 @@ fn an_ordinary_user_needs_no_rights_for_an_examination_without_a_network() {
         let flags = ["probe", "--json", "--level", "protocol", "--network", "none"];
         let agent = [&["--", agent.to_str().unwrap()], &host.case()[..]].concat();
         let mut command = env.command(&[&flags, sandbox, &agent].concat());
-        let Some(run) = run_as_user(command.env("TMPDIR", env.path("tmp")), TEST) else { return };
+        let Some(run) = run_as_user(USER, command.env("TMPDIR", env.path("tmp")), TEST) else { return };
         let document: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr));
         assert_eq!((&document["verdict"], &document["examination"]["network"]), (&json!("pass"), &json!("none")));
         let told = &document["handshake"]["agent_info"];
