@@ -12,7 +12,7 @@
 //!
 //! | crate | what it is for | its modules |
 //! |---|---|---|
-//! | `crates/plan` | manifests, indexes and plans, without a machine | [`manifest`], [`index`](acp_registry_plan::index), [`closure`], [`resolve`](acp_registry_plan::resolve), [`documents`], [`entries`], [`sums`], [`digest`], [`duration`], [`failure`], [`json`], [`revocations`], [`source`], [`statement`], [`text`], [`timestamp`], [`versions`] |
+//! | `crates/plan` | manifests, indexes and plans, without a machine | [`manifest`], [`index`](acp_registry_plan::index), [`closure`], [`resolve`](acp_registry_plan::resolve), [`documents`], [`entries`], [`sums`], [`digest`], [`duration`], [`failure`], [`json`], [`position`], [`revocations`], [`statement`], [`text`], [`timestamp`], [`versions`] |
 //! | `crates/wasm` | `crates/plan` as WebAssembly, for browsers and Electron | none for Rust |
 //! | `crates/host` | the machine: processes and their isolation, files, locks, runtimes, git | [`host`], [`cause`] |
 //! | `crates/archive` | list, check and unpack hostile archives; `clippy.toml` refuses to unpack them elsewhere | [`archive`] |
@@ -112,8 +112,8 @@ pub use acp_registry_gate::{
 pub use acp_registry_host::{self as host, cause};
 pub use acp_registry_http as http;
 pub use acp_registry_plan::{
-    closure, digest, documents, duration, entries, failure, json, manifest, revocations, source, statement, sums, text,
-    timestamp, versions,
+    closure, digest, documents, duration, entries, failure, json, manifest, position, revocations, statement, sums,
+    text, timestamp, versions,
 };
 pub use acp_registry_protocol::handshake;
 pub use acp_registry_publish::{build, diff, server, site, tree, upload};

@@ -12,7 +12,7 @@ use acp_registry::failure::{Exit, Failure};
 use acp_registry::finding::{Finding, Level};
 use acp_registry::host::fs::{ReadError, read_bounded};
 use acp_registry::json;
-use acp_registry::source::Span;
+use acp_registry::position::Span;
 use acp_registry::text::{cell, plural, printable, prose, quote};
 use acp_registry::verify::TaskVerdict;
 use clap::ValueEnum;

@@ -1,7 +1,7 @@
 //! Workflow commands of GitHub Actions, which become annotations.
 
 use acp_registry::finding::Level;
-use acp_registry::source::Span;
+use acp_registry::position::Span;
 use acp_registry::text::printable;
 
 use crate::formats::{Report, path_within};

@@ -2,7 +2,7 @@
 
 use acp_registry::check::CheckOutcome;
 use acp_registry::finding::{Finding, Level};
-use acp_registry::source::Span;
+use acp_registry::position::Span;
 use acp_registry::text::{begins_command, is_hidden, plural, printable};
 use annotate_snippets::{AnnotationKind, Level as Title, Origin, Renderer, Snippet};
 use unicode_width::UnicodeWidthChar as _;

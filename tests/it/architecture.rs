@@ -12,10 +12,10 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("plan", "text", &[]),
     ("plan", "digest", &[]),
     ("plan", "json", &[]),
-    ("plan", "source", &[]),
+    ("plan", "position", &[]),
     ("plan", "timestamp", &["text"]),
     ("plan", "failure", &["text", "timestamp"]),
-    ("plan", "manifest", &["json", "source", "text", "timestamp"]),
+    ("plan", "manifest", &["json", "position", "text", "timestamp"]),
     ("plan", "sums", &["text"]),
     ("plan", "closure", &["digest", "json", "manifest", "text", "timestamp"]),
     ("plan", "versions", &["json", "manifest", "text", "timestamp"]),
@@ -49,7 +49,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
             "closure", "provenance",
         ],
     ),
-    ("client", "registry", &["host", "manifest", "source", "timestamp", "failure", "revocations", "closure"]),
+    ("client", "registry", &["host", "manifest", "position", "timestamp", "failure", "revocations", "closure"]),
     (
         "client",
         "index",
@@ -67,7 +67,10 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     (
         "client",
         "lockfile",
-        &["digest", "install", "manifest", "http", "failure", "resolve", "source", "store", "host", "text", "closure"],
+        &[
+            "digest", "install", "manifest", "http", "failure", "resolve", "position", "store", "host", "text",
+            "closure",
+        ],
     ),
     (
         "client",
@@ -94,7 +97,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
             "json", "provenance",
         ],
     ),
-    ("gate", "finding", &["source"]),
+    ("gate", "finding", &["position"]),
     ("gate", "release", &[]),
     ("gate", "history", &["json", "manifest", "registry", "release", "host", "text", "timestamp", "versions"]),
     (
@@ -107,7 +110,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ),
     ("gate", "advisories", &["archive", "closure", "config", "host", "http", "manifest", "registry", "text"]),
     ("gate", "select", &["config", "manifest", "registry", "host", "text", "failure", "revocations"]),
-    ("gate", "edit", &["registry", "source", "host"]),
+    ("gate", "edit", &["registry", "position", "host"]),
     (
         "gate",
         "survey",
@@ -121,7 +124,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "check",
         &[
             "advisories", "archive", "config", "digest", "edit", "finding", "handshake", "history", "install",
-            "manifest", "http", "registry", "failure", "select", "source", "survey", "host", "text", "timestamp",
+            "manifest", "http", "registry", "failure", "select", "position", "survey", "host", "text", "timestamp",
             "sources", "verify", "revocations", "closure", "provenance",
         ],
     ),
@@ -138,7 +141,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "bump",
         &[
             "advisories", "archive", "check", "closures", "config", "digest", "edit", "examination", "finding",
-            "install", "json", "manifest", "http", "registry", "revocations", "source", "survey", "host", "text",
+            "install", "json", "manifest", "http", "registry", "revocations", "position", "survey", "host", "text",
             "sources", "verify", "failure",
         ],
     ),
@@ -158,7 +161,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     (
         "gate",
         "propose",
-        &["bump", "closures", "json", "manifest", "http", "registry", "failure", "source", "host", "text", "sources"],
+        &["bump", "closures", "json", "manifest", "http", "registry", "failure", "position", "host", "text", "sources"],
     ),
     (
         "publish",

@@ -4,7 +4,7 @@
 
 pub use acp_registry_plan::resolve::*;
 
-use acp_registry_host::host::{emulates_x86_64, lacks_glibc};
+use acp_registry_host::abilities::{emulates_x86_64, lacks_glibc};
 use acp_registry_host::process::Environment;
 use acp_registry_plan::manifest::Platform;
 

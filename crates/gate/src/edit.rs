@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use acp_registry_client::registry::Registry;
 use acp_registry_host::fs::{PathError, read_bounded, write_atomic};
-use acp_registry_plan::source::{Edit, apply};
+use acp_registry_plan::position::{Edit, apply};
 
 /// Why a file was not written.
 #[derive(Debug, thiserror::Error)]

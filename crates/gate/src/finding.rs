@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use acp_registry_plan::source::{Edit, Span};
+use acp_registry_plan::position::{Edit, Span};
 use serde::de::{Deserialize, Deserializer, Error as _};
 
 /// The severity of a finding, or of a rule.

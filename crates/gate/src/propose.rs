@@ -17,7 +17,7 @@ use acp_registry_http::{Client, Method};
 use acp_registry_plan::failure::Failure;
 use acp_registry_plan::json::List;
 use acp_registry_plan::manifest::{BinaryTarget, Channel, Manifest, Release};
-use acp_registry_plan::source::apply;
+use acp_registry_plan::position::apply;
 use acp_registry_plan::text::{brief_list, cell, code_span, printable, prose, quote};
 use acp_registry_sources::github::Github;
 use acp_registry_sources::{RepositoryName, SourceError};

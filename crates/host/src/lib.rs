@@ -4,7 +4,7 @@
 //! * [`command`]: asks package managers and programs of the system, and runs programs that the user has named
 //! * [`fs`]: reads untrusted files, and replaces files and directories atomically
 //! * [`git`]: runs git to read changes and history, and to update branches of a remote
-//! * [`host`]: detects what this machine can run besides native programs
+//! * [`abilities`]: detects what this machine can run besides native programs
 //! * [`lock`]: locks between processes
 //! * [`owner`]: checks who can change a file
 //! * [`process`]: starts agents, and package managers that install, and ends them with all their descendants
@@ -13,13 +13,13 @@
 //! * [`umask`]: restricts the permissions of new files
 //! * [`in_use`]: finds the processes that use a directory
 
+pub mod abilities;
 pub mod cause;
 pub mod command;
 #[cfg(unix)]
 pub(crate) mod directory;
 pub mod fs;
 pub mod git;
-pub mod host;
 pub mod in_use;
 pub mod lock;
 pub mod owner;

@@ -17,7 +17,7 @@
 //! | [`json`] | writes JSON, and parses untrusted JSON within limits |
 //! | [`revocations`] | `revoked.json`: which versions a registry has recalled |
 //! | [`statement`] | `statement.json`: what a registry has published, for a signature |
-//! | [`source`] | positions in a text: line and column |
+//! | [`position`] | positions in a text: line and column |
 //! | [`sums`] | `SHA256SUMS` |
 //! | [`text`] | untrusted text: quoting, control characters, suggestions for misspelled names |
 //! | [`timestamp`] | times and dates in files and documents |
@@ -34,9 +34,9 @@ pub mod failure;
 pub mod index;
 pub mod json;
 pub mod manifest;
+pub mod position;
 pub mod resolve;
 pub mod revocations;
-pub mod source;
 pub mod statement;
 pub mod sums;
 pub mod text;

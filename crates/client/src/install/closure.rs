@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::tool::{Tool, write};
+use super::package_manager::{Tool, write};
 use super::{Error, Expected, InstallJob, Installer, Source, npm, uv};
 use acp_registry_host::fs::{PathError, read_bounded};
 use acp_registry_plan::manifest::Package;

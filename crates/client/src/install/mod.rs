@@ -50,10 +50,10 @@ mod error;
 mod failure;
 mod node;
 mod npm;
+mod package_manager;
 mod package_store;
 mod places;
 mod scripts;
-mod tool;
 mod tree;
 mod uv;
 

@@ -16,9 +16,9 @@ use tokio::task::spawn_blocking;
 
 use super::error::{HeldBack, Setting, later};
 use super::node::{kept_node_version, node_version};
+use super::package_manager::{Tool, write};
 use super::package_store::Stop;
 use super::scripts::Approval;
-use super::tool::{Tool, write};
 use super::tree::{self, Scripts};
 use super::{
     DigestSource, Error, Expected, InstallJob, Installer, Interpreter, Placed, Progress, Proof, Remarks, ScriptsNotRun,

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use acp_registry_archive::{Excess, Limits, Machine, Program};
+use acp_registry_host::abilities::lacks_glibc;
 use acp_registry_host::fs::{FileSharing, PathError, open_file, refuse_cancelled};
-use acp_registry_host::host::lacks_glibc;
 use acp_registry_plan::closure::{NodeMachine, NpmLock, NpmLockPackage, sha512};
 use acp_registry_plan::manifest::Platform;
 use acp_registry_sources::Connection;

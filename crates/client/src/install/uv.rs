@@ -16,7 +16,7 @@ use acp_registry_sources::pypi::normalized;
 use super::cache::Open;
 use super::error::{HeldBack, Setting, UV_PYTHON, later};
 use super::failure::unfolded;
-use super::tool::{Tool, write};
+use super::package_manager::{Tool, write};
 use super::{
     DigestSource, Error, Expected, InstallJob, Installer, Placed, Progress, Proof, Remarks, Shortfall, Source, TooOld,
     ToolFailure, failure,

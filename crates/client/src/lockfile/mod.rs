@@ -17,7 +17,7 @@ use acp_registry_plan::closure;
 use acp_registry_plan::digest::{InvalidDigest, Sha256};
 use acp_registry_plan::failure::Failure;
 use acp_registry_plan::manifest::{AgentId, BinaryTarget, Distribution, NpmSpec, Package, PackageKind};
-use acp_registry_plan::source::Span;
+use acp_registry_plan::position::Span;
 use acp_registry_plan::text::{printable, quote};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;

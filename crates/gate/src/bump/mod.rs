@@ -18,7 +18,7 @@ mod newest;
 mod offer;
 mod plan;
 mod run;
-mod start;
+mod trial;
 mod troubles;
 
 use std::time::Duration;
@@ -43,7 +43,7 @@ pub use offer::{Flaw, Offers, SourceKind, SourceVersion};
 pub use plan::{ChannelOutcome, CheckChange, Compared, ValueChange, VersionUpdate};
 pub(crate) use run::held;
 pub use run::{BumpRequest, BumpRun, BumpRunError, Finished, manifests_with_lists, review_list};
-pub use start::{Passed, Starts};
+pub use trial::{Passed, Starts};
 pub use troubles::{Trouble, Troubles, TroublesError};
 
 /// Looks for newer versions of agents.

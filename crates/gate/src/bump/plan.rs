@@ -3,8 +3,8 @@
 use acp_registry_client::install::Kind;
 use acp_registry_examine::examination::{CheckRecord, CheckVerdict, Level, Record, VerdictCounts};
 use acp_registry_plan::manifest::{Channel, Manifest, PackageKind, Pin, Release, Version, extension};
+use acp_registry_plan::position::Edit;
 use acp_registry_plan::revocations::{RevocationLevel, Revocations};
-use acp_registry_plan::source::Edit;
 use acp_registry_plan::text::{cut, printable, quote};
 use acp_registry_sources::{RepositoryName, Sources};
 use serde::Serialize;

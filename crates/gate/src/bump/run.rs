@@ -8,7 +8,7 @@ use std::time::Duration;
 use acp_registry_client::registry::{AgentFolder, Loaded, Registry};
 use acp_registry_host::fs::{PathError, check_writable, write_atomic};
 use acp_registry_plan::manifest::{Channel, Manifest};
-use acp_registry_plan::source::{Edit, apply};
+use acp_registry_plan::position::{Edit, apply};
 use acp_registry_sources::Needs;
 use time::OffsetDateTime;
 

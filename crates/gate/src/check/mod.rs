@@ -21,7 +21,7 @@ use acp_registry_client::registry::{AgentFolder, Loaded, Registry};
 use acp_registry_http::AllowedHosts;
 use acp_registry_plan::closure::file_name;
 use acp_registry_plan::manifest::{Manifest, SyntaxError};
-use acp_registry_plan::source::Edit;
+use acp_registry_plan::position::Edit;
 use rayon::prelude::*;
 
 use crate::advisories::Advisories;

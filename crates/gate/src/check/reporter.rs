@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::finding::{Finding, Level};
 use acp_registry_plan::manifest::{Manifest, Places};
-use acp_registry_plan::source::{Edit, Span};
+use acp_registry_plan::position::{Edit, Span};
 use acp_registry_plan::text::printable;
 
 /// Maximum number of findings of one rule for one file, so that a hostile file cannot fill a report.

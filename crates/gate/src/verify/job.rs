@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use super::out::Out;
+use super::journal::Out;
 use super::snapshot::SNAPSHOT_FILE;
 use super::{
     DistributionOrigin, Earlier, Error, NewClosures, Row, Selection, Shard, Snapshot, SnapshotError, Task, TaskVerdict,

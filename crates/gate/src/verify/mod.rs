@@ -19,14 +19,14 @@ mod answer;
 mod attempts;
 mod examined;
 mod job;
+mod journal;
 mod merge;
-mod out;
+mod outages;
 mod plan;
 mod quarantine;
 mod row;
 mod run;
 mod snapshot;
-mod sources;
 mod times;
 
 use acp_registry_plan::failure::{Code, Failure};
@@ -52,12 +52,12 @@ pub use job::{Job, Nothing, REUSE_MAX_AGE, Verified, VerifyRequest, lacks_packag
 pub use merge::{
     MergeError, Merged, ShardFile, ShardFileError, ShardFilesError, ShardSnapshot, Unknown, merge, merge_files,
 };
+pub use outages::{DistributionOrigin, Sources};
 pub use plan::{Earlier, MALICIOUS, NewClosures, Selection, Shard, ShardError, plan, refuse_malicious};
 pub use quarantine::{Advice, QuarantinedAgent, WhenHeld};
 pub use row::{NotStarted, Row, RowCounts, State};
 pub use run::{INSTALL_TIMEOUT, Verifier, VerifyEvent, usual_jobs};
 pub use snapshot::{SCHEMA, SNAPSHOT_FILE, SNAPSHOT_LIMIT, Snapshot};
-pub use sources::{DistributionOrigin, Sources};
 pub use times::RunTimes;
 
 /// Decides which agents of a run are installed and started concurrently.

@@ -22,8 +22,8 @@ use acp_registry_protocol::handshake::{HandshakeOptions, Outcome, check, set_var
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::Instant;
 
+use super::outages::Sources;
 use super::snapshot::LISTED;
-use super::sources::Sources;
 use super::{AgentLock, Networks, NotStarted, Row, State, Task, TaskKind, TaskVerdict};
 
 /// Installs and checks agents.

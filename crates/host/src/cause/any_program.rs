@@ -1,6 +1,6 @@
 //! Finds the cause in any program's output: the line that names an error, an exception or something missing.
 
-use super::line::{bare, is_frame, is_indented};
+use super::plain::{bare, is_frame, is_indented};
 
 /// Maximum number of lines to add to the first line of a message.
 const MORE: usize = 4;

@@ -11,11 +11,11 @@
 //! The output is not trusted: each parser reads it once, and the length of the result is bounded.
 
 mod any_program;
-mod line;
 mod npm;
+mod plain;
 
 use acp_registry_plan::text::printable;
-pub use line::plain;
+pub use plain::plain;
 
 /// Maximum length of a cause, in Unicode scalar values. Longer ones are cut in the middle, since the beginning says
 /// what failed and the end says why.
@@ -74,7 +74,7 @@ pub(super) fn cause(lines: &[&str]) -> Option<String> {
             has_cause = true;
             break;
         }
-        if !line::is_indented(text) || line::is_frame(text) || parts.len() > DEPTH {
+        if !plain::is_indented(text) || plain::is_frame(text) || parts.len() > DEPTH {
             break;
         }
         if let Some(cause) = CAUSES.iter().find_map(|word| bare.strip_prefix(word)).or_else(|| numbered(bare)) {
@@ -97,7 +97,7 @@ fn numbered(line: &str) -> Option<&str> {
 
 /// The lines up to the first that is not indented, without their common indentation.
 fn unindented<'a>(lines: &[&'a str]) -> Vec<&'a str> {
-    let own: Vec<&str> = lines.iter().copied().take_while(|text| text.is_empty() || line::is_indented(text)).collect();
+    let own: Vec<&str> = lines.iter().copied().take_while(|text| text.is_empty() || plain::is_indented(text)).collect();
     let width = |text: &&str| text.len() - text.trim_start().len();
     let shared = own.iter().filter(|text| !text.trim().is_empty()).map(width).min().unwrap_or(0);
     own.into_iter().map(|text| text.get(shared..).unwrap_or_default()).collect()

@@ -1,6 +1,6 @@
 //! Parses npm's output, in which each line has a prefix and most have a label.
 
-use super::{any_program, line};
+use super::{any_program, plain};
 
 /// Maximum number of lines in a cause.
 const LINES: usize = 5;
@@ -44,7 +44,7 @@ pub(super) fn cause(lines: &[&str]) -> Option<String> {
     let mut told: Vec<&str> = Vec::new();
     let mut depth = 0_usize;
     for text in &lines {
-        let is_aside = depth > 0 || line::is_frame(text) || ASIDE.iter().any(|aside| text.starts_with(aside));
+        let is_aside = depth > 0 || plain::is_frame(text) || ASIDE.iter().any(|aside| text.starts_with(aside));
         // The properties of the error object follow the stack trace.
         depth = if text.ends_with('{') { depth + 1 } else { depth.saturating_sub(usize::from(text.trim() == "}")) };
         let text = LABELS.iter().find_map(|label| text.strip_prefix(label)).unwrap_or(text);

@@ -25,7 +25,6 @@
 //! lost its parent is found only as an orphan.
 
 mod abandoned;
-mod begin;
 mod canaries;
 mod directories;
 mod environment;
@@ -36,6 +35,7 @@ mod launcher;
 mod namespace;
 #[cfg(target_os = "linux")]
 mod own_user;
+mod prepare;
 #[cfg(target_os = "linux")]
 mod reach;
 mod tree;

@@ -14,8 +14,8 @@ use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::begin::Begin;
 use super::platform::{Identity, OwnUser};
+use super::prepare::Begin;
 use super::{Home, Isolation, LaunchDirectories, LaunchSpec, Obstacle};
 
 /// How long to wait for the program to end after its stdin is closed, and again after it is asked to end.

@@ -11,7 +11,7 @@ use serde_json::{Map, Number, Value};
 
 use super::{Agent, PackageKind, Places, escape_segment};
 use crate::json::MemberName;
-use crate::source::{Edit, Span};
+use crate::position::{Edit, Span};
 
 /// One `agent.json`: its text, its typed model, and the positions of its values in the text.
 #[derive(Debug)]
@@ -390,7 +390,7 @@ fn letters(raw: &str, offset: usize) -> Option<Vec<(char, Range<usize>)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::apply;
+    use crate::position::apply;
     use proptest::prelude::*;
 
     fn error(text: &str) -> (String, Range<usize>) {

@@ -6,9 +6,9 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::auth::{self, AuthMethod};
-use super::failure::{FailReason, HandshakeFailure};
 use super::features::Features;
 use super::probe::{Probes, SessionChoices};
+use super::verdict::{FailReason, HandshakeFailure};
 use super::warnings::kind;
 use acp_registry_plan::text::quote;
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::failure::{FailReason, HandshakeFailure};
+use super::verdict::{FailReason, HandshakeFailure};
 use super::warnings::kind;
 use acp_registry_plan::text::quote;
 

@@ -7,8 +7,8 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::failure::{FailReason, HandshakeFailure};
 use super::message::{self, Id, Message, Response};
+use super::verdict::{FailReason, HandshakeFailure};
 use super::warnings::Unasked;
 use super::wire::{LINE, Lines, Listener, MESSAGES, Overflow, Silence, Spoken, TOTAL, Wire};
 use acp_registry_host::cause;

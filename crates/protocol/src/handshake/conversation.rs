@@ -7,11 +7,11 @@ use tokio::time::Instant;
 
 use super::answer::Handshake;
 use super::connection::{Connection, Relay, explain};
-use super::failure::{FailReason, HandshakeFailure, Verdict};
 use super::message::{Body, Id, Response};
 use super::options::{HandshakeOptions, SetupError, close};
 use super::outcome::{Outcome, Timing};
 use super::probe::Probe;
+use super::verdict::{FailReason, HandshakeFailure, Verdict};
 use super::warnings::Unasked;
 use super::wire::Listener;
 use super::{message, requests};

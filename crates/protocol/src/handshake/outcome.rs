@@ -8,8 +8,8 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::answer::Handshake;
-use super::failure::{FailReason, HandshakeFailure, Verdict};
 use super::probe::Probe;
+use super::verdict::{FailReason, HandshakeFailure, Verdict};
 use acp_registry_host::process::{Exit, How};
 use acp_registry_plan::text::quote;
 

@@ -16,9 +16,9 @@ use super::capabilities::{GROUPS, Group, Opening, Support};
 use super::changes::agent_feed;
 use super::examinations::{self, Test, Tests};
 use super::facts::{Facts, Past, PlatformArchive, target};
-use super::install::{Needs, Setup, setups};
 use super::listing::Listing;
 use super::pages::{Frame, Site};
+use super::setup::{Needs, Setup, setups};
 use super::text::{self, Xml, json_in_html, markdown as text, short, shown};
 use super::{SiteError, SiteFile, SiteOptions, page};
 

@@ -16,8 +16,8 @@ use super::capabilities::{Opening, Support};
 use super::changes::{AgentChange, ENTRIES};
 use super::examinations::Tests;
 use super::facets::{self, capabilities};
-use super::install::start;
 use super::listing::{Listing, authors, system_name};
+use super::setup::start;
 use super::text::{link, shown};
 use acp_registry_gate::release::{release_page, release_page_of_entry};
 

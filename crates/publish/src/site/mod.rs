@@ -12,17 +12,17 @@ mod capabilities;
 mod catalog;
 mod changes;
 pub(crate) mod contents;
+mod crawlers;
 mod detail;
 mod docs;
 mod examinations;
 mod facets;
 mod facts;
-mod install;
 mod listing;
-mod machine;
 mod matrix;
 mod pages;
 mod picture;
+mod setup;
 mod text;
 
 use acp_registry_plan::failure::Failure;
@@ -181,7 +181,7 @@ impl<'a> Catalog<'a> {
         let mut parts: Vec<Render<'_>> = vec![
             part(|| pages::all(site, listings)),
             part(|| matrix::pages(site, listings)),
-            part(|| install::pages(site, listings)),
+            part(|| setup::pages(site, listings)),
             part(|| examinations::files(site, listings)),
             part(|| Ok(vec![(FACETS.to_owned(), catalog::facets(listings).into_bytes())])),
             part(|| self.changes()),
@@ -235,7 +235,7 @@ impl<'a> Catalog<'a> {
         let names: Vec<&str> = names.collect();
         let api = page("api/", &contents::page(&self.site, &|path| is_there(&names, path)))?;
         let pages = names.into_iter().chain([&*api.0]);
-        let mut files = machine::files(&self.site, &self.listings, pages)?;
+        let mut files = crawlers::files(&self.site, &self.listings, pages)?;
         // Hosts show it at any depth, where no relative link leads anywhere.
         let missing = if self.site.has_address() { not_found(&self.site).render()? } else { NOT_FOUND.to_owned() };
         files.extend([api, ("404.html".to_owned(), missing.into_bytes())]);

@@ -17,8 +17,8 @@ use rayon::prelude::*;
 use serde_json::{Map, Value};
 
 use super::BuildError;
+use super::choice::AgentSource;
 use super::files::{Render, RenderError};
-use super::sources::AgentSource;
 
 /// How many entries of an index are serialized at a time.
 const CHUNK: usize = 4096;

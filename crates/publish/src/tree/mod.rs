@@ -5,9 +5,9 @@
 //! * [`Tree`]: the files of a published registry with their checksums; writes them to a directory
 //! * [`PublishedTree`]: an earlier tree, from which agents with errors keep their published entry
 
+mod choice;
 mod files;
 mod index;
-mod sources;
 mod versions;
 
 use std::collections::BTreeMap;
@@ -31,11 +31,11 @@ use rayon::prelude::*;
 use time::Date;
 
 use acp_registry_gate::history::EarlierManifests;
+use choice::{AgentSource, Chosen, KeptAgent, choose};
+pub use choice::{PublishedError, PublishedTree, SignedTree, TreeDirectory};
 use files::{Content, FileSet};
 pub use files::{Difference, FileDigest, Render, RenderError, Tree, TreeError, TreeOutput};
 use index::{DiscoveryFiles, ParsedIndex, index, rendered};
-use sources::{AgentSource, Chosen, KeptAgent, choose};
-pub use sources::{PublishedError, PublishedTree, SignedTree, TreeDirectory};
 use versions::Earlier;
 pub(crate) use versions::list_path;
 

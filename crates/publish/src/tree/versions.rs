@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use time::Date;
 
 use super::BuildError;
+use super::choice::{AgentSource, KeptAgent, PublishedError, PublishedTree, is_safe};
 use super::index::entry;
-use super::sources::{AgentSource, KeptAgent, PublishedError, PublishedTree, is_safe};
 use acp_registry_gate::history::{EarlierManifest, EarlierManifests};
 
 /// The path of the list of an agent.
@@ -173,7 +173,7 @@ struct EarlierLists<'a> {
 
 impl<'a> EarlierLists<'a> {
     fn load(tree: &'a dyn PublishedTree) -> Result<Self, PublishedError> {
-        let index = super::sources::entries(tree, INDEX)?.unwrap_or_default();
+        let index = super::choice::entries(tree, INDEX)?.unwrap_or_default();
         let index =
             index.into_iter().filter_map(|entry| Some((entry.get("id")?.as_str()?.to_owned(), entry))).collect();
         let document = tree.read(DISCOVERY)?.unwrap_or_default();

@@ -370,7 +370,7 @@ fn describe(text: &str, error: &Error) -> XmlError {
     let mut message = error.to_string();
     let position = error.pos();
     message = message.replace(&format!(" at {position}"), "");
-    let place = acp_registry_plan::source::Span {
+    let place = acp_registry_plan::position::Span {
         line: position.row as usize,
         column: position.col as usize,
         end_line: position.row as usize,
@@ -526,7 +526,7 @@ mod tests {
         fn no_text_makes_the_parser_panic(text in "(<svg|<g |fill='|\"|style=|red|/>|>|</|&|;|<style>|\\{|\\}|:|url\\(|<use href='#a'|id='a'){0,30}") {
             match Icon::parse(&text) {
                 Ok(icon) => prop_assert!(icon.shapes.len() <= text.len()),
-                Err(error) => drop(acp_registry_plan::source::Span::of(&text, error.range)),
+                Err(error) => drop(acp_registry_plan::position::Span::of(&text, error.range)),
             }
         }
     }

@@ -8,7 +8,7 @@ use acp_registry_client::registry::{AgentFolder, Loaded, Registry};
 use acp_registry_examine::examination::{Demand, Record};
 use acp_registry_http::Problem;
 use acp_registry_plan::manifest::{Manifest, Platform};
-use acp_registry_plan::source::apply;
+use acp_registry_plan::position::apply;
 use acp_registry_plan::text::brief_list;
 use serde_json::{Map, Value};
 
