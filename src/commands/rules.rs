@@ -97,7 +97,7 @@ pub(crate) fn explain(args: &ExplainArgs, ui: &Ui) -> Result<Exit, Failure> {
             (rule_brief(rule), rule.why, rule.fix, files(rule.fails), files(rule.passes), as_markdown(rule))
         }
         (None, Some(check)) => {
-            let (fails, passes) = (exchange(check.fails), exchange(check.passes));
+            let (fails, passes) = (exchange(&check.failing_exchange()), exchange(&check.passing_exchange()));
             (check_brief(check), check.why, check.fix, fails, passes, check_as_markdown(check))
         }
         (None, None) => return Err(unknown(&args.rule)),
@@ -165,8 +165,8 @@ fn check_as_markdown(check: &Check) -> String {
         check.spec,
         check.why,
         check.fix,
-        check.fails,
-        check.passes,
+        check.failing_exchange(),
+        check.passing_exchange(),
     )
 }
 

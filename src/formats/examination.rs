@@ -163,7 +163,10 @@ fn rules(examinees: &[Examinee<'_>]) -> Vec<Value> {
 fn rule(check: &Check) -> Value {
     let markdown = format!(
         "{}\n\nThe check is based on the page `{}`.\n\nDoes not pass:\n\n```text\n{}\n```\n\nPasses:\n\n```text\n{}\n```\n",
-        check.fix, check.spec, check.fails, check.passes
+        check.fix,
+        check.spec,
+        check.failing_exchange(),
+        check.passing_exchange()
     );
     json!({
         "id": check.id,

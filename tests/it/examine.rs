@@ -30,7 +30,7 @@ fn is_for_unix(check: &Check) -> bool {
 #[test]
 fn the_failing_exchange_of_each_check_fails_that_check_and_no_other() {
     for_each(&checks(), |check| {
-        let examination = examined(&["played", check.fails]);
+        let examination = examined(&["played", &check.failing_exchange()]);
         let found = not_passed(&examination);
         let ids: Vec<&str> = found.iter().map(|(id, _)| *id).collect();
         let is_right = ids == [check.id] && !found[0].1.is_empty();
@@ -41,7 +41,7 @@ fn the_failing_exchange_of_each_check_fails_that_check_and_no_other() {
 #[test]
 fn the_passing_exchange_of_each_check_passes_all() {
     for_each(&checks(), |check| {
-        let examination = examined(&["played", check.passes]);
+        let examination = examined(&["played", &check.passing_exchange()]);
         let mut found = with(&examination, &[CheckVerdict::Fail, CheckVerdict::Warning, CheckVerdict::NotExercised]);
         // Other systems have no signals.
         found.retain(|(id, _)| cfg!(unix) || *id != "protocol/sigterm");

@@ -339,7 +339,10 @@ fn checks_are_listed_and_explained() {
         let run = env.run(&["explain", check.id]);
         assert!(run.code == 0 && run.stdout.contains(check.spec), "{}", run.stdout);
         let (_, document) = env.json(&["explain", check.id]);
-        assert_eq!((&document["check"], &document["fails"][0]["text"]), (&json!(check.id), &json!(check.fails)));
+        assert_eq!(
+            (&document["check"], &document["fails"][0]["text"]),
+            (&json!(check.id), &json!(check.failing_exchange()))
+        );
     }
     let (code, document) = env.json(&["explain", "protocol/unknown-methd"]);
     assert_eq!((code, &document["error"]["code"]), (2, &json!("unknown_rule")));

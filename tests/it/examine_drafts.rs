@@ -19,7 +19,7 @@ fn checks() -> Vec<&'static Check> {
 #[test]
 fn the_failing_exchange_of_each_check_fails_that_check_and_no_other() {
     for_each(&checks(), |check| {
-        let examination = examined(&["drafts", "", check.fails]);
+        let examination = examined(&["drafts", "", &check.failing_exchange()]);
         let found = not_passed(&examination);
         let is_right = found.len() == 1 && found[0].0 == check.id && !found[0].1.is_empty();
         if is_right { Ok(()) } else { Err(format!("{}: {found:?}", check.id)) }
@@ -29,7 +29,7 @@ fn the_failing_exchange_of_each_check_fails_that_check_and_no_other() {
 #[test]
 fn the_passing_exchange_of_each_check_passes_all() {
     for_each(&checks(), |check| {
-        let examination = examined(&["drafts", "", check.passes]);
+        let examination = examined(&["drafts", "", &check.passing_exchange()]);
         let found = with(&examination, &[CheckVerdict::Fail, CheckVerdict::Warning, CheckVerdict::NotExercised]);
         if found.is_empty() { Ok(()) } else { Err(format!("{}: {found:?}", check.id)) }
     });

@@ -113,13 +113,14 @@ fn each_level_is_a_suite_and_each_check_a_case() {
 fn a_warning_is_a_passed_case_with_a_note() {
     let check = CHECKS.iter().find(|check| check.id == "protocol/agent-info").unwrap();
     let env = Env::empty();
-    let run = probe(&env, &["--level", "protocol", "--format", "junit"], &["played", check.fails]);
+    let run = probe(&env, &["--level", "protocol", "--format", "junit"], &["played", &check.failing_exchange()]);
     assert_eq!(attribute(&elements(&run.stdout, "testsuites")[0], "failures"), "0");
     let document = roxmltree::Document::parse(&run.stdout).unwrap();
     let note = document.descendants().find(|node| node.has_tag_name("system-out")).unwrap();
     assert_eq!(note.parent().unwrap().attribute("name"), Some(check.id));
     assert!(note.text().unwrap().starts_with("warning ("), "{:?}", note.text());
-    let run = log(&probe(&env, &["--level", "protocol", "--format", "sarif"], &["played", check.fails]).stdout);
+    let run =
+        log(&probe(&env, &["--level", "protocol", "--format", "sarif"], &["played", &check.failing_exchange()]).stdout);
     assert_eq!((&run["results"][0]["ruleId"], &run["results"][0]["level"]), (&json!(check.id), &json!("warning")));
 }
 

@@ -29,13 +29,13 @@ fn is_alone(examination: &Examination, id: &str, text: &str) -> Result<(), Strin
 
 #[test]
 fn the_failing_exchange_of_each_check_fails_that_check_and_no_other() {
-    for_each(&checks(), |check| is_alone(&examined(&["turns", "", check.fails]), check.id, ""));
+    for_each(&checks(), |check| is_alone(&examined(&["turns", "", &check.failing_exchange()]), check.id, ""));
 }
 
 #[test]
 fn the_passing_exchange_of_each_check_passes_all() {
     for_each(&checks(), |check| {
-        let examination = examined(&["turns", "", check.passes]);
+        let examination = examined(&["turns", "", &check.passing_exchange()]);
         let found = with(&examination, &[CheckVerdict::Fail, CheckVerdict::Warning, CheckVerdict::NotExercised]);
         if found.is_empty() { Ok(()) } else { Err(format!("{}: {found:?}", check.id)) }
     });

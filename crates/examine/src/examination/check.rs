@@ -25,14 +25,31 @@ pub struct Check {
     pub why: &'static str,
     /// How to fix a failure.
     pub fix: &'static str,
-    /// An exchange that fails the check.
-    pub fails: &'static str,
-    /// An exchange that passes the check.
-    pub passes: &'static str,
+    /// Lines with which both exchanges of the documentation begin; may be empty.
+    pub(super) begins: &'static str,
+    /// How an exchange goes on that fails the check.
+    pub(super) fails: &'static str,
+    /// How an exchange goes on that passes the check.
+    pub(super) passes: &'static str,
     pub(super) run: Run,
 }
 
 impl Check {
+    /// An exchange that fails the check.
+    pub fn failing_exchange(&self) -> String {
+        self.exchange(self.fails)
+    }
+
+    /// An exchange that passes the check.
+    pub fn passing_exchange(&self) -> String {
+        self.exchange(self.passes)
+    }
+
+    fn exchange(&self, end: &str) -> String {
+        let between = if self.begins.is_empty() { "" } else { "\n" };
+        format!("{}{between}{end}", self.begins)
+    }
+
     /// The level of the check, by its id.
     pub fn level(&self) -> Level {
         Level::named(self.id.split('/').next().unwrap_or_default()).unwrap_or_default()

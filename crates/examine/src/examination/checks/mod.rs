@@ -62,7 +62,7 @@ mod tests {
                 || ["sessions/fork", "turns/elicitation"].contains(&check.id);
             let pages = if is_draft { "rfds/" } else { "protocol/v1/" };
             assert!(check.spec.starts_with(pages), "{}", check.id);
-            for exchange in [check.fails, check.passes] {
+            for exchange in [check.failing_exchange(), check.passing_exchange()] {
                 for line in exchange.lines() {
                     let said = ["client ", "agent ", "model "].iter().find_map(|start| line.strip_prefix(start));
                     assert!(said.is_some_and(|said| !said.is_empty()), "{}: {line}", check.id);

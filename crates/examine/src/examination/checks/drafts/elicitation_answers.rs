@@ -9,14 +9,11 @@ pub(super) static CHECK: Check = Check {
     why: "Agents should handle each action: on `decline`, they use a default or offer alternatives; on `cancel`, they \
           use a default or ask again later. They should not require responses to continue operating.",
     fix: "Treat `decline` and `cancel` as answers of the user, and continue the turn.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Ask me which size to use."}]}}
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Ask me which size to use."}]}}
 agent {"jsonrpc":"2.0","id":"e-2","method":"elicitation/create","params":{"sessionId":"$SESSION","mode":"form","message":"Which size?","requestedSchema":{"type":"object","properties":{"color":{"type":"string","enum":["red","green"]}},"required":["color"]}}}
-client {"jsonrpc":"2.0","id":"e-2","result":{"action":"decline"}}
-agent {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"No answer"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Ask me which size to use."}]}}
-agent {"jsonrpc":"2.0","id":"e-2","method":"elicitation/create","params":{"sessionId":"$SESSION","mode":"form","message":"Which size?","requestedSchema":{"type":"object","properties":{"color":{"type":"string","enum":["red","green"]}},"required":["color"]}}}
-client {"jsonrpc":"2.0","id":"e-2","result":{"action":"decline"}}
-agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
+client {"jsonrpc":"2.0","id":"e-2","result":{"action":"decline"}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"No answer"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Draft, |agent| Box::pin(run(agent))),
 };
 

@@ -10,12 +10,11 @@ pub(super) static CHECK: Check = Check {
           booleans and choices, and a `sessionId` or a `requestId`. Other types are not supported: the client cannot \
           show the form.",
     fix: "Ask for complex data in several fields of simple types.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Ask me which color to use."}]}}
-agent {"jsonrpc":"2.0","id":"e-1","method":"elicitation/create","params":{"sessionId":"$SESSION","mode":"form","message":"Which color?","requestedSchema":{"type":"object","properties":{"color":{"type":"object","properties":{}}}}}}
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Ask me which color to use."}]}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":"e-1","method":"elicitation/create","params":{"sessionId":"$SESSION","mode":"form","message":"Which color?","requestedSchema":{"type":"object","properties":{"color":{"type":"object","properties":{}}}}}}
 client {"jsonrpc":"2.0","id":"e-1","result":{"action":"accept"}}
 agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Ask me which color to use."}]}}
-agent {"jsonrpc":"2.0","id":"e-1","method":"elicitation/create","params":{"sessionId":"$SESSION","mode":"form","message":"Which color?","requestedSchema":{"type":"object","properties":{"color":{"type":"string","enum":["red","green"]}},"required":["color"]}}}
+    passes: r#"agent {"jsonrpc":"2.0","id":"e-1","method":"elicitation/create","params":{"sessionId":"$SESSION","mode":"form","message":"Which color?","requestedSchema":{"type":"object","properties":{"color":{"type":"string","enum":["red","green"]}},"required":["color"]}}}
 client {"jsonrpc":"2.0","id":"e-1","result":{"action":"accept"}}
 agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Draft, |agent| Box::pin(run(agent))),

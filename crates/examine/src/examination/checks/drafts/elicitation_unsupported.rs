@@ -8,12 +8,11 @@ pub(super) static CHECK: Check = Check {
     why: "If a client does not declare `elicitation`, agents must provide a default value and continue. Such a client \
           answers with an error, and the user never sees the question.",
     fix: "Read `clientCapabilities.elicitation` before asking, and use a default or ask in the text of the turn.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Ask me which shape to use."}]}}
-agent {"jsonrpc":"2.0","id":"e-3","method":"elicitation/create","params":{"sessionId":"$SESSION","mode":"form","message":"Which shape?","requestedSchema":{"type":"object","properties":{"color":{"type":"string","enum":["red","green"]}},"required":["color"]}}}
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Ask me which shape to use."}]}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":"e-3","method":"elicitation/create","params":{"sessionId":"$SESSION","mode":"form","message":"Which shape?","requestedSchema":{"type":"object","properties":{"color":{"type":"string","enum":["red","green"]}},"required":["color"]}}}
 client {"jsonrpc":"2.0","id":"e-3","error":{}}
 agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Ask me which shape to use."}]}}
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"I take the circle."}}}}
+    passes: r#"agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"I take the circle."}}}}
 agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };

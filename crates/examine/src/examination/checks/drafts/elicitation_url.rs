@@ -10,12 +10,11 @@ pub(super) static CHECK: Check = Check {
           `elicitation/complete` must include the `elicitationId` of the request. Otherwise, the client shows nothing, \
           or does not know which question is answered.",
     fix: "Send the mode `url` with a `url` and an `elicitationId`, and repeat this id in `elicitation/complete`.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Ask me to open a link."}]}}
-agent {"jsonrpc":"2.0","id":"e-4","method":"elicitation/create","params":{"sessionId":"$SESSION","mode":"form","message":"Open the link?","requestedSchema":{"type":"object","properties":{"color":{"type":"string","enum":["red","green"]}},"required":["color"]}}}
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Ask me to open a link."}]}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":"e-4","method":"elicitation/create","params":{"sessionId":"$SESSION","mode":"form","message":"Open the link?","requestedSchema":{"type":"object","properties":{"color":{"type":"string","enum":["red","green"]}},"required":["color"]}}}
 client {"jsonrpc":"2.0","id":"e-4","error":{}}
 agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Ask me to open a link."}]}}
-agent {"jsonrpc":"2.0","id":"e-4","method":"elicitation/create","params":{"sessionId":"$SESSION","mode":"url","elicitationId":"link-1","url":"https://agent.example/connect?elicitationId=link-1","message":"Open the link to continue."}}
+    passes: r#"agent {"jsonrpc":"2.0","id":"e-4","method":"elicitation/create","params":{"sessionId":"$SESSION","mode":"url","elicitationId":"link-1","url":"https://agent.example/connect?elicitationId=link-1","message":"Open the link to continue."}}
 client {"jsonrpc":"2.0","id":"e-4","result":{"action":"accept"}}
 agent {"jsonrpc":"2.0","method":"elicitation/complete","params":{"elicitationId":"link-1"}}
 agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,

@@ -9,16 +9,13 @@ pub(super) static CHECK: Check = Check {
           proposal is for agents that learn what was changed. An agent that continues from its own text works from an \
           outdated understanding of the file, and removes what the user has written.",
     fix: "Take `finalContent` as the new text of the file, and show the model the `diff` and the `feedback`.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Write the line `one` to `acp-registry-edited.txt`, then add the line `two` to it."}]}}
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Write the line `one` to `acp-registry-edited.txt`, then add the line `two` to it."}]}}
 agent {"jsonrpc":"2.0","id":"w-1","method":"fs/write_text_file","params":{"sessionId":"$SESSION","path":"/project/acp-registry-edited.txt","content":"one\n"}}
-client {"jsonrpc":"2.0","id":"w-1","result":{"action":"accept","userModification":{"diff":{"format":"full","oldText":"one\n","newText":"uno\n"},"finalContent":"uno\n"},"feedback":"In Spanish, please."}}
-agent {"jsonrpc":"2.0","id":"w-2","method":"fs/write_text_file","params":{"sessionId":"$SESSION","path":"/project/acp-registry-edited.txt","content":"one\ntwo\n"}}
+client {"jsonrpc":"2.0","id":"w-1","result":{"action":"accept","userModification":{"diff":{"format":"full","oldText":"one\n","newText":"uno\n"},"finalContent":"uno\n"},"feedback":"In Spanish, please."}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":"w-2","method":"fs/write_text_file","params":{"sessionId":"$SESSION","path":"/project/acp-registry-edited.txt","content":"one\ntwo\n"}}
 client {"jsonrpc":"2.0","id":"w-2","result":{"action":"accept","userModification":{"diff":{"format":"full","oldText":"one\n","newText":"uno\n"},"finalContent":"uno\n"},"feedback":"In Spanish, please."}}
 agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Write the line `one` to `acp-registry-edited.txt`, then add the line `two` to it."}]}}
-agent {"jsonrpc":"2.0","id":"w-1","method":"fs/write_text_file","params":{"sessionId":"$SESSION","path":"/project/acp-registry-edited.txt","content":"one\n"}}
-client {"jsonrpc":"2.0","id":"w-1","result":{"action":"accept","userModification":{"diff":{"format":"full","oldText":"one\n","newText":"uno\n"},"finalContent":"uno\n"},"feedback":"In Spanish, please."}}
-agent {"jsonrpc":"2.0","id":"w-2","method":"fs/write_text_file","params":{"sessionId":"$SESSION","path":"/project/acp-registry-edited.txt","content":"uno\ntwo\n"}}
+    passes: r#"agent {"jsonrpc":"2.0","id":"w-2","method":"fs/write_text_file","params":{"sessionId":"$SESSION","path":"/project/acp-registry-edited.txt","content":"uno\ntwo\n"}}
 client {"jsonrpc":"2.0","id":"w-2","result":{"action":"accept","userModification":{"diff":{"format":"full","oldText":"one\n","newText":"uno\n"},"finalContent":"uno\n"},"feedback":"In Spanish, please."}}
 agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Draft, |agent| Box::pin(run(agent))),

@@ -9,14 +9,11 @@ pub(super) static CHECK: Check = Check {
           treats every response as a success reports a file that does not exist; one that fails ends the conversation \
           that the user wanted to continue.",
     fix: "Tell the model that the file was not written, with the feedback, and continue the turn.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Write the line `one` to `acp-registry-rejected.txt`."}]}}
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Write the line `one` to `acp-registry-rejected.txt`."}]}}
 agent {"jsonrpc":"2.0","id":"w-3","method":"fs/write_text_file","params":{"sessionId":"$SESSION","path":"/project/acp-registry-rejected.txt","content":"one\n"}}
-client {"jsonrpc":"2.0","id":"w-3","result":{"action":"reject","feedback":"Leave it."}}
-agent {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"Cannot write"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Write the line `one` to `acp-registry-rejected.txt`."}]}}
-agent {"jsonrpc":"2.0","id":"w-3","method":"fs/write_text_file","params":{"sessionId":"$SESSION","path":"/project/acp-registry-rejected.txt","content":"one\n"}}
-client {"jsonrpc":"2.0","id":"w-3","result":{"action":"reject","feedback":"Leave it."}}
-agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
+client {"jsonrpc":"2.0","id":"w-3","result":{"action":"reject","feedback":"Leave it."}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"Cannot write"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Draft, |agent| Box::pin(run(agent))),
 };
 

@@ -10,10 +10,9 @@ pub(super) static CHECK: Check = Check {
     why: "The member `modes` is required and not empty when the capability `inject` is present; the modes are `queue` \
           and `steer`. A client cannot send a message of an unknown mode.",
     fix: "List the supported modes in `capabilities.session.inject.modes`, or leave out `inject`.",
-    fails: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":2}}
-agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":2,"info":{"name":"agent","version":"1.0.0"},"capabilities":{"session":{"inject":{"modes":[]}}},"authMethods":[]}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":2}}
-agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":2,"info":{"name":"agent","version":"1.0.0"},"capabilities":{"session":{"inject":{"modes":["queue","steer"],"pending":{"replace":{}}}}},"authMethods":[]}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":2}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":2,"info":{"name":"agent","version":"1.0.0"},"capabilities":{"session":{"inject":{"modes":[]}}},"authMethods":[]}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":2,"info":{"name":"agent","version":"1.0.0"},"capabilities":{"session":{"inject":{"modes":["queue","steer"],"pending":{"replace":{}}}}},"authMethods":[]}}"#,
     run: Run::Talk(Setup::Next, |agent| Box::pin(ready(run(agent)))),
 };
 

@@ -9,10 +9,9 @@ pub(super) static CHECK: Check = Check {
           `session/prompt` for input that starts a turn. A message that is accepted is lost, or starts a turn that the \
           client did not ask for.",
     fix: "Answer with the error -32010 if no turn is running.",
-    fails: r#"client {"jsonrpc":"2.0","id":4,"method":"session/inject","params":{"sessionId":"$SESSION","mode":"steer","content":[{"type":"text","text":"Use the file `c` instead."}]}}
-agent {"jsonrpc":"2.0","id":4,"result":{"messageId":"idle-1"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":4,"method":"session/inject","params":{"sessionId":"$SESSION","mode":"steer","content":[{"type":"text","text":"Use the file `c` instead."}]}}
-agent {"jsonrpc":"2.0","id":4,"error":{"code":-32010,"message":"Inject precondition failed","data":{"reason":"no_running_turn"}}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":4,"method":"session/inject","params":{"sessionId":"$SESSION","mode":"steer","content":[{"type":"text","text":"Use the file `c` instead."}]}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":4,"result":{"messageId":"idle-1"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":4,"error":{"code":-32010,"message":"Inject precondition failed","data":{"reason":"no_running_turn"}}}"#,
     run: Run::Talk(Setup::Next, |agent| Box::pin(run(agent))),
 };
 

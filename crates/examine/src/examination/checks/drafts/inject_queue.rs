@@ -9,18 +9,13 @@ pub(super) static CHECK: Check = Check {
           assigned. It delivers queued messages after the turn, each as a `user_message` with this id, the first one \
           first. A client cannot show a message whose id is unknown.",
     fix: "Answer at once with a new `messageId`, keep the content, and send the `user_message` after the state `idle`.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Run the command `touch acp-registry-queue` in a shell."}]}}
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Run the command `touch acp-registry-queue` in a shell."}]}}
 agent {"jsonrpc":"2.0","id":3,"result":{"messageId":"u-1"}}
 agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"state_update","state":"running"}}}
 agent {"jsonrpc":"2.0","id":"p-queue","method":"session/request_permission","params":{"sessionId":"$SESSION","title":"Run a command?","toolCall":{"toolCallId":"call"},"options":[{"optionId":"yes","name":"Allow","kind":"allow_once"},{"optionId":"no","name":"Reject","kind":"reject_once"}]}}
-client {"jsonrpc":"2.0","id":4,"method":"session/inject","params":{"sessionId":"$SESSION","mode":"queue","content":[{"type":"text","text":"Then say `one`."}]}}
-agent {"jsonrpc":"2.0","id":4,"result":{}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Run the command `touch acp-registry-queue` in a shell."}]}}
-agent {"jsonrpc":"2.0","id":3,"result":{"messageId":"u-1"}}
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"state_update","state":"running"}}}
-agent {"jsonrpc":"2.0","id":"p-queue","method":"session/request_permission","params":{"sessionId":"$SESSION","title":"Run a command?","toolCall":{"toolCallId":"call"},"options":[{"optionId":"yes","name":"Allow","kind":"allow_once"},{"optionId":"no","name":"Reject","kind":"reject_once"}]}}
-client {"jsonrpc":"2.0","id":4,"method":"session/inject","params":{"sessionId":"$SESSION","mode":"queue","content":[{"type":"text","text":"Then say `one`."}]}}
-agent {"jsonrpc":"2.0","id":4,"result":{"messageId":"q-1"}}
+client {"jsonrpc":"2.0","id":4,"method":"session/inject","params":{"sessionId":"$SESSION","mode":"queue","content":[{"type":"text","text":"Then say `one`."}]}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":4,"result":{}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":4,"result":{"messageId":"q-1"}}
 client {"jsonrpc":"2.0","id":5,"method":"session/inject","params":{"sessionId":"$SESSION","mode":"queue","content":[{"type":"text","text":"Then say `two`."}]}}
 agent {"jsonrpc":"2.0","id":5,"result":{"messageId":"q-2"}}
 client {"jsonrpc":"2.0","id":"p-queue","result":{"outcome":{"outcome":"selected","optionId":"yes"}}}

@@ -8,7 +8,7 @@ pub(super) static CHECK: Check = Check {
     why: "Support for `session/revoke_inject` is mandatory with `session/inject`. Before the delivery, which is the \
           `user_message`, revoking succeeds, and the message must not be delivered.",
     fix: "Remove the message from the pending ones, and answer with a result.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Run the command `touch acp-registry-revoke` in a shell."}]}}
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Run the command `touch acp-registry-revoke` in a shell."}]}}
 agent {"jsonrpc":"2.0","id":3,"result":{"messageId":"u-1"}}
 agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"state_update","state":"running"}}}
 agent {"jsonrpc":"2.0","id":"p-revoke","method":"session/request_permission","params":{"sessionId":"$SESSION","title":"Run a command?","toolCall":{"toolCallId":"call"},"options":[{"optionId":"yes","name":"Allow","kind":"allow_once"},{"optionId":"no","name":"Reject","kind":"reject_once"}]}}
@@ -16,19 +16,10 @@ client {"jsonrpc":"2.0","id":4,"method":"session/inject","params":{"sessionId":"
 agent {"jsonrpc":"2.0","id":4,"result":{"messageId":"revoked-1"}}
 client {"jsonrpc":"2.0","id":5,"method":"session/revoke_inject","params":{"sessionId":"$SESSION","messageId":"revoked-1"}}
 agent {"jsonrpc":"2.0","id":5,"result":{}}
-client {"jsonrpc":"2.0","id":"p-revoke","result":{"outcome":{"outcome":"selected","optionId":"yes"}}}
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"}}}
+client {"jsonrpc":"2.0","id":"p-revoke","result":{"outcome":{"outcome":"selected","optionId":"yes"}}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"}}}
 agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"user_message","messageId":"revoked-1","content":[{"type":"text","text":"Then say `revoked`."}]}}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Run the command `touch acp-registry-revoke` in a shell."}]}}
-agent {"jsonrpc":"2.0","id":3,"result":{"messageId":"u-1"}}
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"state_update","state":"running"}}}
-agent {"jsonrpc":"2.0","id":"p-revoke","method":"session/request_permission","params":{"sessionId":"$SESSION","title":"Run a command?","toolCall":{"toolCallId":"call"},"options":[{"optionId":"yes","name":"Allow","kind":"allow_once"},{"optionId":"no","name":"Reject","kind":"reject_once"}]}}
-client {"jsonrpc":"2.0","id":4,"method":"session/inject","params":{"sessionId":"$SESSION","mode":"queue","content":[{"type":"text","text":"Then say `revoked`."}]}}
-agent {"jsonrpc":"2.0","id":4,"result":{"messageId":"revoked-1"}}
-client {"jsonrpc":"2.0","id":5,"method":"session/revoke_inject","params":{"sessionId":"$SESSION","messageId":"revoked-1"}}
-agent {"jsonrpc":"2.0","id":5,"result":{}}
-client {"jsonrpc":"2.0","id":"p-revoke","result":{"outcome":{"outcome":"selected","optionId":"yes"}}}
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"}}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"}}}"#,
     run: Run::Talk(Setup::Next, |agent| Box::pin(run(agent))),
 };
 

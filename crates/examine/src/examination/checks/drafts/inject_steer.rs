@@ -10,23 +10,16 @@ pub(super) static CHECK: Check = Check {
           correct the work in progress.",
     fix: "Keep the message until the permission is decided, and add it to the running turn before the next request to \
           the model.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Run the command `touch acp-registry-steer` in a shell."}]}}
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Run the command `touch acp-registry-steer` in a shell."}]}}
 agent {"jsonrpc":"2.0","id":3,"result":{"messageId":"u-1"}}
 agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"state_update","state":"running"}}}
 agent {"jsonrpc":"2.0","id":"p-steer","method":"session/request_permission","params":{"sessionId":"$SESSION","title":"Run a command?","toolCall":{"toolCallId":"call"},"options":[{"optionId":"yes","name":"Allow","kind":"allow_once"},{"optionId":"no","name":"Reject","kind":"reject_once"}]}}
 client {"jsonrpc":"2.0","id":4,"method":"session/inject","params":{"sessionId":"$SESSION","mode":"steer","content":[{"type":"text","text":"Use the file `b` instead."}]}}
 agent {"jsonrpc":"2.0","id":4,"result":{"messageId":"steer-1"}}
-client {"jsonrpc":"2.0","id":"p-steer","result":{"outcome":{"outcome":"selected","optionId":"yes"}}}
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"}}}
+client {"jsonrpc":"2.0","id":"p-steer","result":{"outcome":{"outcome":"selected","optionId":"yes"}}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"}}}
 agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"user_message","messageId":"steer-1","content":[{"type":"text","text":"Use the file `b` instead."}]}}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Run the command `touch acp-registry-steer` in a shell."}]}}
-agent {"jsonrpc":"2.0","id":3,"result":{"messageId":"u-1"}}
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"state_update","state":"running"}}}
-agent {"jsonrpc":"2.0","id":"p-steer","method":"session/request_permission","params":{"sessionId":"$SESSION","title":"Run a command?","toolCall":{"toolCallId":"call"},"options":[{"optionId":"yes","name":"Allow","kind":"allow_once"},{"optionId":"no","name":"Reject","kind":"reject_once"}]}}
-client {"jsonrpc":"2.0","id":4,"method":"session/inject","params":{"sessionId":"$SESSION","mode":"steer","content":[{"type":"text","text":"Use the file `b` instead."}]}}
-agent {"jsonrpc":"2.0","id":4,"result":{"messageId":"steer-1"}}
-client {"jsonrpc":"2.0","id":"p-steer","result":{"outcome":{"outcome":"selected","optionId":"yes"}}}
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"user_message","messageId":"steer-1","content":[{"type":"text","text":"Use the file `b` instead."}]}}}
+    passes: r#"agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"user_message","messageId":"steer-1","content":[{"type":"text","text":"Use the file `b` instead."}]}}}
 agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"}}}"#,
     run: Run::Talk(Setup::Next, |agent| Box::pin(run(agent))),
 };

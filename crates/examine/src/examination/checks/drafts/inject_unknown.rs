@@ -8,10 +8,9 @@ pub(super) static CHECK: Check = Check {
     why: "The error for an unknown id is -32002, with the reason `unknown_message_id`. With a result, a client removes \
           a message that is still pending under another id.",
     fix: "Answer with the error -32002 if no pending or delivered message has the id.",
-    fails: r#"client {"jsonrpc":"2.0","id":4,"method":"session/revoke_inject","params":{"sessionId":"$SESSION","messageId":"acp-registry-no-such-message"}}
-agent {"jsonrpc":"2.0","id":4,"result":{}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":4,"method":"session/revoke_inject","params":{"sessionId":"$SESSION","messageId":"acp-registry-no-such-message"}}
-agent {"jsonrpc":"2.0","id":4,"error":{"code":-32002,"message":"Resource not found","data":{"reason":"unknown_message_id"}}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":4,"method":"session/revoke_inject","params":{"sessionId":"$SESSION","messageId":"acp-registry-no-such-message"}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":4,"result":{}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":4,"error":{"code":-32002,"message":"Resource not found","data":{"reason":"unknown_message_id"}}}"#,
     run: Run::Talk(Setup::Next, |agent| Box::pin(run(agent))),
 };
 

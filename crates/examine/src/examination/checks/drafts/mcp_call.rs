@@ -10,20 +10,15 @@ pub(super) static CHECK: Check = Check {
     why: "A tool is called by an `mcp/message` on an established connection, whose `method` and `params` are those of \
           the inner message. With another name or connection, the server cannot find the tool.",
     fix: "Send `tools/call` with the name that `tools/list` has returned, and the `connectionId` of the server.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[{"type":"acp","name":"acp-registry","id":"server-call"}]}}
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[{"type":"acp","name":"acp-registry","id":"server-call"}]}}
 agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"session-mcp-call"}}
 client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"session-mcp-call","prompt":[{"type":"text","text":"Call the tool `acp_registry_color`."}]}}
 agent {"jsonrpc":"2.0","id":"m-3","method":"mcp/connect","params":{"acpId":"server-call"}}
-client {"jsonrpc":"2.0","id":"m-3","result":{"connectionId":"$ANY"}}
-agent {"jsonrpc":"2.0","id":"m-4","method":"mcp/message","params":{"connectionId":"$CONNECTION","method":"tools/call","params":{"name":"acp-registry__acp_registry_color"}}}
+client {"jsonrpc":"2.0","id":"m-3","result":{"connectionId":"$ANY"}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":"m-4","method":"mcp/message","params":{"connectionId":"$CONNECTION","method":"tools/call","params":{"name":"acp-registry__acp_registry_color"}}}
 client {"jsonrpc":"2.0","id":"m-4","error":{}}
 agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[{"type":"acp","name":"acp-registry","id":"server-call"}]}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"session-mcp-call"}}
-client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"session-mcp-call","prompt":[{"type":"text","text":"Call the tool `acp_registry_color`."}]}}
-agent {"jsonrpc":"2.0","id":"m-3","method":"mcp/connect","params":{"acpId":"server-call"}}
-client {"jsonrpc":"2.0","id":"m-3","result":{"connectionId":"$ANY"}}
-agent {"jsonrpc":"2.0","id":"m-4","method":"mcp/message","params":{"connectionId":"$CONNECTION","method":"tools/call","params":{"name":"acp_registry_color"}}}
+    passes: r#"agent {"jsonrpc":"2.0","id":"m-4","method":"mcp/message","params":{"connectionId":"$CONNECTION","method":"tools/call","params":{"name":"acp_registry_color"}}}
 client {"jsonrpc":"2.0","id":"m-4","result":{"isError":false}}
 agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Draft, |agent| Box::pin(run(agent))),

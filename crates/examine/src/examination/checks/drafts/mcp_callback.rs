@@ -10,10 +10,9 @@ pub(super) static CHECK: Check = Check {
           such as `ping`, which every MCP client answers. A server that gets no answer takes the connection for \
           broken.",
     fix: "Pass each `mcp/message` to the MCP client of the connection, and answer with its result.",
-    fails: r#"client {"jsonrpc":"2.0","id":4,"method":"mcp/message","params":{"connectionId":"$CONNECTION","method":"ping"}}
-agent {"jsonrpc":"2.0","id":4,"error":{"code":-32601,"message":"Method not found"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":4,"method":"mcp/message","params":{"connectionId":"$CONNECTION","method":"ping"}}
-agent {"jsonrpc":"2.0","id":4,"result":{}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":4,"method":"mcp/message","params":{"connectionId":"$CONNECTION","method":"ping"}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":4,"error":{"code":-32601,"message":"Method not found"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":4,"result":{}}"#,
     run: Run::Talk(Setup::Draft, |agent| Box::pin(run(agent))),
 };
 

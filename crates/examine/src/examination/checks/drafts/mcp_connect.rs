@@ -9,13 +9,12 @@ pub(super) static CHECK: Check = Check {
           `session/new`, and each `mcp/message` names the `connectionId` from the response. By other ids, the client \
           cannot find the server.",
     fix: "Send `mcp/connect` with the `id` of the server, and use the `connectionId` from its response.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[{"type":"acp","name":"acp-registry","id":"server-connect"}]}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[{"type":"acp","name":"acp-registry","id":"server-connect"}]}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}
 agent {"jsonrpc":"2.0","id":"m-1","method":"mcp/connect","params":{"acpId":"acp-registry"}}
 client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Call the tool `acp_registry_color`."}]}}
 agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[{"type":"acp","name":"acp-registry","id":"server-connect"}]}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"session-mcp"}}
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"session-mcp"}}
 agent {"jsonrpc":"2.0","id":"m-1","method":"mcp/connect","params":{"acpId":"server-connect"}}
 client {"jsonrpc":"2.0","id":"m-1","result":{"connectionId":"$ANY"}}
 agent {"jsonrpc":"2.0","id":"m-2","method":"mcp/message","params":{"connectionId":"$CONNECTION","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"agent","version":"1.0.0"}}}}

@@ -10,10 +10,9 @@ pub(super) static CHECK: Check = Check {
           associated with it. A closed session that still suggests was not freed, and other sessions are independent \
           of it.",
     fix: "Forget the session and its documents, answer with an object, and refuse later requests with its id.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"nes/close","params":{"sessionId":"$NES"}}
-agent {"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"Method not found"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"nes/close","params":{"sessionId":"$NES"}}
-agent {"jsonrpc":"2.0","id":3,"result":{}}
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"nes/close","params":{"sessionId":"$NES"}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"Method not found"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":3,"result":{}}
 client {"jsonrpc":"2.0","id":3,"method":"nes/suggest","params":{"sessionId":"$NES","uri":"file:///acp-registry/closed.txt"}}
 agent {"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"Unknown session"}}"#,
     run: Run::Talk(Setup::Draft, |agent| Box::pin(run(agent))),

@@ -9,10 +9,9 @@ pub(super) static CHECK: Check = Check {
     why: "Events are fire-and-forget notifications: they have no response. An agent that does not apply \
           `document/didChange` suggests edits of text that is no longer there.",
     fix: "Keep the text of each open document, apply each change to it, and answer no notification.",
-    fails: r#"client {"jsonrpc":"2.0","method":"document/didChange","params":{"sessionId":"$NES","uri":"file:///acp-registry/events.txt","version":2}}
-agent {"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","method":"document/didChange","params":{"sessionId":"$NES","uri":"file:///acp-registry/events.txt","version":2}}
-client {"jsonrpc":"2.0","id":3,"method":"nes/suggest","params":{"sessionId":"$NES","uri":"file:///acp-registry/events.txt"}}
+    begins: r#"client {"jsonrpc":"2.0","method":"document/didChange","params":{"sessionId":"$NES","uri":"file:///acp-registry/events.txt","version":2}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"nes/suggest","params":{"sessionId":"$NES","uri":"file:///acp-registry/events.txt"}}
 agent {"jsonrpc":"2.0","id":3,"result":{"suggestions":[{"id":"s-1","kind":"edit","uri":"file:///acp-registry/events.txt","edits":[{"range":{"start":{"line":0,"character":0},"end":{"line":0,"character":5}},"newText":"x"}]}]}}"#,
     run: Run::Talk(Setup::Draft, |agent| Box::pin(run(agent))),
 };

@@ -8,6 +8,7 @@ pub(super) static CHECK: Check = Check {
     why: "Both are notifications, which have no response. The reason of a rejection is optional, and one of four \
           texts. An agent that answers or fails on one of them breaks the connection of an editor that reports it.",
     fix: "Read `reason` as optional, and answer no notification.",
+    begins: "",
     fails: r#"client {"jsonrpc":"2.0","method":"nes/reject","params":{"sessionId":"$NES","id":"$ANY","reason":"replaced"}}
 agent {"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"Unknown reason"}}"#,
     passes: r#"client {"jsonrpc":"2.0","method":"nes/reject","params":{"sessionId":"$NES","id":"$ANY","reason":"replaced"}}"#,

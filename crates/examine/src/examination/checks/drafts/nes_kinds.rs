@@ -9,10 +9,9 @@ pub(super) static CHECK: Check = Check {
           which is always supported. Other kinds are of no use to the editor.",
     fix: "Read `clientCapabilities.nes`, and suggest a `jump`, a `rename` or a `searchAndReplace` only if it has a \
           member of that name.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"nes/suggest","params":{"sessionId":"$NES","uri":"file:///acp-registry/kinds.txt"}}
-agent {"jsonrpc":"2.0","id":3,"result":{"suggestions":[{"id":"s-1","kind":"searchAndReplace","uri":"file:///acp-registry/kinds.txt","search":"a","replace":"b"}]}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"nes/suggest","params":{"sessionId":"$NES","uri":"file:///acp-registry/kinds.txt"}}
-agent {"jsonrpc":"2.0","id":3,"result":{"suggestions":[{"id":"s-1","kind":"jump","uri":"file:///acp-registry/kinds.txt","position":{"line":0,"character":0}}]}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"nes/suggest","params":{"sessionId":"$NES","uri":"file:///acp-registry/kinds.txt"}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":3,"result":{"suggestions":[{"id":"s-1","kind":"searchAndReplace","uri":"file:///acp-registry/kinds.txt","search":"a","replace":"b"}]}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":3,"result":{"suggestions":[{"id":"s-1","kind":"jump","uri":"file:///acp-registry/kinds.txt","position":{"line":0,"character":0}}]}}"#,
     run: Run::Talk(Setup::Draft, |agent| Box::pin(run(agent))),
 };
 

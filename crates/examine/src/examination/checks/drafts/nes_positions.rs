@@ -10,10 +10,9 @@ pub(super) static CHECK: Check = Check {
           With another unit, each character outside of the basic plane moves an edit to the wrong place.",
     fix: "Declare an encoding of `clientCapabilities.positionEncodings` as `agentCapabilities.positionEncoding`, or \
           none for `utf-16`, and count in its units.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"nes/suggest","params":{"sessionId":"$NES","uri":"file:///acp-registry/positions.txt"}}
-agent {"jsonrpc":"2.0","id":3,"result":{"suggestions":[{"id":"s-1","kind":"edit","uri":"file:///acp-registry/positions.txt","edits":[{"range":{"start":{"line":0,"character":0},"end":{"line":0,"character":21}},"newText":"x"}]}]}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"nes/suggest","params":{"sessionId":"$NES","uri":"file:///acp-registry/positions.txt"}}
-agent {"jsonrpc":"2.0","id":3,"result":{"suggestions":[{"id":"s-1","kind":"edit","uri":"file:///acp-registry/positions.txt","edits":[{"range":{"start":{"line":0,"character":0},"end":{"line":0,"character":4}},"newText":"x"}]}]}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"nes/suggest","params":{"sessionId":"$NES","uri":"file:///acp-registry/positions.txt"}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":3,"result":{"suggestions":[{"id":"s-1","kind":"edit","uri":"file:///acp-registry/positions.txt","edits":[{"range":{"start":{"line":0,"character":0},"end":{"line":0,"character":21}},"newText":"x"}]}]}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":3,"result":{"suggestions":[{"id":"s-1","kind":"edit","uri":"file:///acp-registry/positions.txt","edits":[{"range":{"start":{"line":0,"character":0},"end":{"line":0,"character":4}},"newText":"x"}]}]}}"#,
     run: Run::Talk(Setup::Draft, |agent| Box::pin(run(agent))),
 };
 

@@ -10,10 +10,9 @@ pub(super) static CHECK: Check = Check {
           connection may have any number of active sessions. With the same id twice, the documents of two workspaces \
           become one.",
     fix: "Answer `nes/start` with a new `sessionId` each time.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"nes/start","params":{"workspaceUri":"file:///acp-registry"}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"default"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"nes/start","params":{"workspaceUri":"file:///acp-registry"}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"nes/start","params":{"workspaceUri":"file:///acp-registry"}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"default"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
     run: Run::Talk(Setup::Draft, |agent| Box::pin(run(agent))),
 };
 

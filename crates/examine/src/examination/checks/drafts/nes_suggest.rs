@@ -12,10 +12,9 @@ pub(super) static CHECK: Check = Check {
           `uri` and the `edits` of an `edit`. An editor cannot show a suggestion without them, nor report later that \
           it was accepted.",
     fix: "Send the members that the proposal lists for the kind, and a new `id` for each suggestion.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"nes/suggest","params":{"sessionId":"$NES","uri":"file:///acp-registry/suggest.txt"}}
-agent {"jsonrpc":"2.0","id":3,"result":{"suggestions":[{"id":"s-1","kind":"edit","uri":"file:///acp-registry/suggest.txt"}]}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"nes/suggest","params":{"sessionId":"$NES","uri":"file:///acp-registry/suggest.txt"}}
-agent {"jsonrpc":"2.0","id":3,"result":{"suggestions":[{"id":"$NEW","kind":"edit","uri":"file:///acp-registry/suggest.txt","edits":[{"range":{"start":{"line":0,"character":0},"end":{"line":0,"character":2}},"newText":"x"}]}]}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"nes/suggest","params":{"sessionId":"$NES","uri":"file:///acp-registry/suggest.txt"}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":3,"result":{"suggestions":[{"id":"s-1","kind":"edit","uri":"file:///acp-registry/suggest.txt"}]}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":3,"result":{"suggestions":[{"id":"$NEW","kind":"edit","uri":"file:///acp-registry/suggest.txt","edits":[{"range":{"start":{"line":0,"character":0},"end":{"line":0,"character":2}},"newText":"x"}]}]}}"#,
     run: Run::Talk(Setup::Draft, |agent| Box::pin(run(agent))),
 };
 

@@ -10,10 +10,9 @@ pub(super) static CHECK: Check = Check {
           `outcome`. Without a running turn, a client that asks for `promptRequired` gets this outcome, and no turn \
           starts.",
     fix: "Answer with the outcome `promptRequired` if no turn is running and the client asks for it.",
-    fails: r#"client {"jsonrpc":"2.0","id":4,"method":"_session/steering","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Use the file `d` instead."}],"_meta":{"steering":{"idleBehavior":"promptRequired"}}}}
-agent {"jsonrpc":"2.0","id":4,"result":{}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":4,"method":"_session/steering","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Use the file `d` instead."}],"_meta":{"steering":{"idleBehavior":"promptRequired"}}}}
-agent {"jsonrpc":"2.0","id":4,"result":{"outcome":"promptRequired","reason":"noRunningTurn"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":4,"method":"_session/steering","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Use the file `d` instead."}],"_meta":{"steering":{"idleBehavior":"promptRequired"}}}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":4,"result":{}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":4,"result":{"outcome":"promptRequired","reason":"noRunningTurn"}}"#,
     run: Run::Talk(Setup::Draft, |agent| Box::pin(run(agent))),
 };
 

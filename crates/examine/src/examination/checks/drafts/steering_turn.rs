@@ -10,16 +10,13 @@ pub(super) static CHECK: Check = Check {
           result of `initialize` answer with the outcome `injected` if a turn is running. With another outcome, the \
           client sends the message again as a prompt.",
     fix: "Add the message to the running turn, and answer with the outcome `injected`.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Run the command `touch acp-registry-steering` in a shell."}]}}
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Run the command `touch acp-registry-steering` in a shell."}]}}
 agent {"jsonrpc":"2.0","id":"p-steering","method":"session/request_permission","params":{"sessionId":"$SESSION","toolCall":{"toolCallId":"call"},"options":[{"optionId":"yes","name":"Allow","kind":"allow_once"},{"optionId":"no","name":"Reject","kind":"reject_once"}]}}
-client {"jsonrpc":"2.0","id":4,"method":"_session/steering","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Use the file `e` instead."}],"_meta":{"steering":{"idleBehavior":"promptRequired"}}}}
-agent {"jsonrpc":"2.0","id":4,"result":{"outcome":"promptRequired"}}
+client {"jsonrpc":"2.0","id":4,"method":"_session/steering","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Use the file `e` instead."}],"_meta":{"steering":{"idleBehavior":"promptRequired"}}}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":4,"result":{"outcome":"promptRequired"}}
 client {"jsonrpc":"2.0","id":"p-steering","result":{"outcome":{"outcome":"selected","optionId":"yes"}}}
 agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Run the command `touch acp-registry-steering` in a shell."}]}}
-agent {"jsonrpc":"2.0","id":"p-steering","method":"session/request_permission","params":{"sessionId":"$SESSION","toolCall":{"toolCallId":"call"},"options":[{"optionId":"yes","name":"Allow","kind":"allow_once"},{"optionId":"no","name":"Reject","kind":"reject_once"}]}}
-client {"jsonrpc":"2.0","id":4,"method":"_session/steering","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Use the file `e` instead."}],"_meta":{"steering":{"idleBehavior":"promptRequired"}}}}
-agent {"jsonrpc":"2.0","id":4,"result":{"outcome":"injected"}}
+    passes: r#"agent {"jsonrpc":"2.0","id":4,"result":{"outcome":"injected"}}
 client {"jsonrpc":"2.0","id":"p-steering","result":{"outcome":{"outcome":"selected","optionId":"yes"}}}
 agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Draft, |agent| Box::pin(run(agent))),

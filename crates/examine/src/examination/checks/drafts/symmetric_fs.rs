@@ -10,12 +10,11 @@ pub(super) static CHECK: Check = Check {
           reads from the disk and writes through the client overwrites unsaved text of the editor. Version 1 has two \
           independent capabilities, so that a failure is only a warning.",
     fix: "Call `fs/read_text_file` if the client offers `readTextFile` or `writeTextFile`.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Replace the word `old` by `new` in `acp-registry-symmetric.txt`."}]}}
-agent {"jsonrpc":"2.0","id":"w-4","method":"fs/write_text_file","params":{"sessionId":"$SESSION","path":"/project/acp-registry-symmetric.txt","content":"new on the disk\n"}}
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Replace the word `old` by `new` in `acp-registry-symmetric.txt`."}]}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":"w-4","method":"fs/write_text_file","params":{"sessionId":"$SESSION","path":"/project/acp-registry-symmetric.txt","content":"new on the disk\n"}}
 client {"jsonrpc":"2.0","id":"w-4","result":{}}
 agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Replace the word `old` by `new` in `acp-registry-symmetric.txt`."}]}}
-agent {"jsonrpc":"2.0","id":"r-1","method":"fs/read_text_file","params":{"sessionId":"$SESSION","path":"/project/acp-registry-symmetric.txt"}}
+    passes: r#"agent {"jsonrpc":"2.0","id":"r-1","method":"fs/read_text_file","params":{"sessionId":"$SESSION","path":"/project/acp-registry-symmetric.txt"}}
 client {"jsonrpc":"2.0","id":"r-1","result":{"content":"$ANY"}}
 agent {"jsonrpc":"2.0","id":"w-4","method":"fs/write_text_file","params":{"sessionId":"$SESSION","path":"/project/acp-registry-symmetric.txt","content":"new in the editor\n"}}
 client {"jsonrpc":"2.0","id":"w-4","result":{}}

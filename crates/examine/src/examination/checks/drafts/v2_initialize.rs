@@ -11,10 +11,9 @@ pub(super) static CHECK: Check = Check {
           instead of booleans. Both replace `agentInfo` and `agentCapabilities`. Clients of version 2 read nothing \
           else.",
     fix: "Send `info` and `capabilities` if the client asks for version 2 and gets it.",
-    fails: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":2}}
-agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":2,"agentInfo":{"name":"agent","version":"1.0.0"},"agentCapabilities":{}}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":2}}
-agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":2,"info":{"name":"agent","version":"1.0.0"},"capabilities":{"session":{"inject":{"modes":["queue","steer"],"pending":{"replace":{}}}}},"authMethods":[]}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":2}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":2,"agentInfo":{"name":"agent","version":"1.0.0"},"agentCapabilities":{}}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":2,"info":{"name":"agent","version":"1.0.0"},"capabilities":{"session":{"inject":{"modes":["queue","steer"],"pending":{"replace":{}}}}},"authMethods":[]}}"#,
     run: Run::Talk(Setup::Next, |agent| Box::pin(ready(run(agent)))),
 };
 

@@ -10,13 +10,11 @@ pub(super) static CHECK: Check = Check {
           becomes, and sends that message as a `user_message` with the same id. A `state_update` says when a turn begins, and when the agent is idle. \
           Clients learn from these alone where the message belongs and when the turn is over.",
     fix: "Answer the prompt with a `messageId`, send the `user_message` with the same id, the state `running` and, in the end, `idle`.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Say hello."}]}}
-agent {"jsonrpc":"2.0","id":3,"result":{"messageId":"u-1"}}
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"state_update","state":"running"}}}
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Say hello."}]}}
+agent {"jsonrpc":"2.0","id":3,"result":{"messageId":"u-1"}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"state_update","state":"running"}}}
 agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"}}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"Say hello."}]}}
-agent {"jsonrpc":"2.0","id":3,"result":{"messageId":"u-1"}}
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"user_message","messageId":"u-1","content":[{"type":"text","text":"Say hello."}]}}}
+    passes: r#"agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"user_message","messageId":"u-1","content":[{"type":"text","text":"Say hello."}]}}}
 agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"state_update","state":"running"}}}
 agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","messageId":"a-1","content":{"type":"text","text":"Hello."}}}}
 agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"state_update","state":"idle","stopReason":"end_turn"}}}"#,

@@ -9,10 +9,9 @@ pub(super) static CHECK: Check = Check {
           `session/resume`; without `replayFrom`, it resumes without replaying. Otherwise, the client shows an empty \
           conversation, or each message twice.",
     fix: "Replay the updates of the session before the response if `replayFrom` is there, and not otherwise.",
-    fails: r#"client {"jsonrpc":"2.0","id":5,"method":"session/resume","params":{"sessionId":"$SESSION","replayFrom":{"type":"start"}}}
-agent {"jsonrpc":"2.0","id":5,"result":{}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":5,"method":"session/resume","params":{"sessionId":"$SESSION","replayFrom":{"type":"start"}}}
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"user_message","messageId":"u-3","content":[{"type":"text","text":"Say hello again."}]}}}
+    begins: r#"client {"jsonrpc":"2.0","id":5,"method":"session/resume","params":{"sessionId":"$SESSION","replayFrom":{"type":"start"}}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":5,"result":{}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"user_message","messageId":"u-3","content":[{"type":"text","text":"Say hello again."}]}}}
 agent {"jsonrpc":"2.0","id":5,"result":{}}"#,
     run: Run::Talk(Setup::Next, |agent| Box::pin(run(agent))),
 };

@@ -10,10 +10,9 @@ pub(super) static CHECK: Check = Check {
           `session/close`, `session/prompt` and `session/cancel`. Clients rely on them without looking for further \
           capabilities.",
     fix: "Implement the missing method, or leave out `capabilities.session`.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[]}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[]}}"#,
     run: Run::Talk(Setup::Next, |agent| Box::pin(run(agent))),
 };
 

@@ -8,10 +8,9 @@ pub(super) static CHECK: Check = Check {
     why: "The schema reserves a code for requests that need authentication first. Clients that receive it offer the \
           agent's authentication methods; any other code is shown as an error.",
     fix: "Answer `session/new` with the code -32000 until the user has signed in.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"You are not logged in"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication required"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"You are not logged in"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication required"}}"#,
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };
 

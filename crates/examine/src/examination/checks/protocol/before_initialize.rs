@@ -8,12 +8,10 @@ pub(super) static CHECK: Check = Check {
     why: "A connection begins with `initialize`, in which both sides agree on a protocol version and on capabilities. \
           An agent that opens a session earlier knows neither.",
     fix: "Until `initialize` has been called, answer every other request with an error.",
-    fails: r#"agent starts
-client {"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":1,"result":{"sessionId":"s1"}}"#,
-    passes: r#"agent starts
-client {"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"initialize comes first"}}"#,
+    begins: r#"agent starts
+client {"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":1,"result":{"sessionId":"s1"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"initialize comes first"}}"#,
     run: Run::Talk(Setup::Silent, |agent| Box::pin(run(agent))),
 };
 

@@ -8,10 +8,9 @@ pub(super) static CHECK: Check = Check {
     why: "Notifications never receive responses, and a client may cancel a session that has just ended. An agent that \
           exits at that point also ends its other sessions.",
     fix: "Ignore `session/cancel` for sessions that do not exist.",
-    fails: r#"client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"acp-registry-no-such-session"}}
-agent ends"#,
-    passes: r#"client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"acp-registry-no-such-session"}}
-client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{}}
+    begins: r#"client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"acp-registry-no-such-session"}}"#,
+    fails: "agent ends",
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{}}
 agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };

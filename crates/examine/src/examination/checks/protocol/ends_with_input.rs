@@ -10,8 +10,9 @@ pub(super) static CHECK: Check = Check {
     why: "A client stops an agent by closing its stdin and ending the process. An agent that keeps running is left \
           behind when its client crashes.",
     fix: "Exit when stdin is closed.",
-    fails: "client closes stdin\nagent goes on",
-    passes: "client closes stdin\nagent ends",
+    begins: "client closes stdin",
+    fails: "agent goes on",
+    passes: "agent ends",
     run: Run::Talk(Setup::Ending, |agent| Box::pin(run(agent))),
 };
 

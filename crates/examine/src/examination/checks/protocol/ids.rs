@@ -8,10 +8,9 @@ pub(super) static CHECK: Check = Check {
     why: "A response has the id of its request, with the same type and value; clients match responses to requests by \
           it. Ids in use include strings, 0, and integers up to 2^53-1.",
     fix: "Store the id as it was received, and write it back unchanged.",
-    fails: r#"client {"jsonrpc":"2.0","id":"acp-registry","method":"_acp-registry/ping","params":{}}
-agent {"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":"acp-registry","method":"_acp-registry/ping","params":{}}
-agent {"jsonrpc":"2.0","id":"acp-registry","error":{"code":-32601,"message":"Method not found"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":"acp-registry","method":"_acp-registry/ping","params":{}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":"acp-registry","error":{"code":-32601,"message":"Method not found"}}"#,
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };
 

@@ -9,10 +9,9 @@ pub(super) static CHECK: Check = Check {
     why: "The schema defines a code for resources that are not found. A client that receives a success response shows \
           an empty conversation instead of reporting that the session is lost.",
     fix: "Answer `session/load` for an unknown session with an error, such as -32002.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/load","params":{"sessionId":"acp-registry-no-such-session","cwd":"$WORK","mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":2,"result":null}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/load","params":{"sessionId":"acp-registry-no-such-session","cwd":"$WORK","mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32002,"message":"Resource not found"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/load","params":{"sessionId":"acp-registry-no-such-session","cwd":"$WORK","mcpServers":[]}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"result":null}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32002,"message":"Resource not found"}}"#,
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };
 

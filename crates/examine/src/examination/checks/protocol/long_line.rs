@@ -8,10 +8,9 @@ pub(super) static CHECK: Check = Check {
     why: "A message is one line, and the protocol does not limit its length: a prompt with an embedded file can be \
           long.",
     fix: "Read lines of any length, or answer lines that are too long with an error.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{"text":"$LONG"}}
-agent ends"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{"text":"$LONG"}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{"text":"$LONG"}}"#,
+    fails: "agent ends",
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };
 

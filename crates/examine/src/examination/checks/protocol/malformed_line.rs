@@ -8,10 +8,9 @@ pub(super) static CHECK: Check = Check {
     why: "Clients must not write such a line. If a client does so because of a bug or an interrupted write, only that \
           message should be lost, not every session.",
     fix: "Ignore the line, or answer it with the code -32700 and the id `null`, and continue reading.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":
-agent ends"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":
-agent {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"#,
+    fails: "agent ends",
+    passes: r#"agent {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#,
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };
 

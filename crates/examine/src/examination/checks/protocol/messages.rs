@@ -9,10 +9,9 @@ pub(super) static CHECK: Check = Check {
     why: "Everything that an agent writes to stdout must be a valid message: valid JSON-RPC 2.0, with the members that \
           the schema requires.",
     fix: "Write the message as the schema defines it.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":"-32601","message":"Method not found"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":"-32601","message":"Method not found"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
     run: Run::Heard(run),
 };
 

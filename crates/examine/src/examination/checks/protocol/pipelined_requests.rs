@@ -10,12 +10,10 @@ pub(super) static CHECK: Check = Check {
     why: "A client may send the next request before the previous one is answered, and every request must be answered \
           with its own id.",
     fix: "Split the input into lines, even if several arrive in one read, and answer each request.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{"number":1}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}
-client {"jsonrpc":"2.0","id":3,"method":"_acp-registry/ping","params":{"number":2}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{"number":1}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}
-client {"jsonrpc":"2.0","id":3,"method":"_acp-registry/ping","params":{"number":2}}
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{"number":1}}
+agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
+    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"_acp-registry/ping","params":{"number":2}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"_acp-registry/ping","params":{"number":2}}
 agent {"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"Method not found"}}"#,
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };

@@ -10,10 +10,9 @@ pub(super) static CHECK: Check = Check {
           that the prompt was processed.",
     fix: "Answer `session/prompt` for an unknown session with an error, such as -32002, or end the turn with the stop \
           reason `refusal`.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"acp-registry-no-such-session","prompt":[{"type":"text","text":"Hello"}]}}
-agent {"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"acp-registry-no-such-session","prompt":[{"type":"text","text":"Hello"}]}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32002,"message":"Resource not found"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":"acp-registry-no-such-session","prompt":[{"type":"text","text":"Hello"}]}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32002,"message":"Resource not found"}}"#,
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };
 

@@ -9,8 +9,9 @@ pub(super) static CHECK: Check = Check {
     summary: "exits within 5 seconds after SIGTERM",
     why: "Clients stop agents with a signal. An agent that ignores SIGTERM has to be killed, and cannot clean up.",
     fix: "Exit on SIGTERM, or do not handle the signal.",
-    fails: "client sends SIGTERM\nagent goes on",
-    passes: "client sends SIGTERM\nagent ends",
+    begins: "client sends SIGTERM",
+    fails: "agent goes on",
+    passes: "agent ends",
     run: Run::Talk(Setup::Stopping, |agent| Box::pin(run(agent))),
 };
 

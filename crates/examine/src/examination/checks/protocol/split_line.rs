@@ -8,10 +8,9 @@ pub(super) static CHECK: Check = Check {
     why: "Messages are delimited by line ends, not by the chunks that a pipe delivers. A chunk can even end inside a \
           multi-byte character.",
     fix: "Collect bytes up to the line end, then decode them as UTF-8 and parse them as JSON.",
-    fails: r#"client {"jsonrpc":"2.0","id":"zwölf 🦀","method":"_acp-registry/ping","params":{}}
-agent {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":"zwölf 🦀","method":"_acp-registry/ping","params":{}}
-agent {"jsonrpc":"2.0","id":"zwölf 🦀","error":{"code":-32601,"message":"Method not found"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":"zwölf 🦀","method":"_acp-registry/ping","params":{}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":"zwölf 🦀","error":{"code":-32601,"message":"Method not found"}}"#,
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };
 

@@ -9,11 +9,10 @@ pub(super) static CHECK: Check = Check {
     why: "An agent must not write anything to stdout that is not a message. Strict clients close the connection at the \
           first line that is not one.",
     fix: "Write logs to stderr, including the logs of libraries.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{}}
-agent Handling a request
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{}}"#,
+    fails: r#"agent Handling a request
 agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
     run: Run::Heard(run),
 };
 

@@ -7,15 +7,12 @@ pub(super) static CHECK: Check = Check {
     summary: "calls only methods of capabilities that the client has advertised",
     why: "An agent must treat every capability that a client omits as unsupported, and must not call its methods.",
     fix: "Check `clientCapabilities` before calling `fs/*` or `terminal/*`.",
-    fails: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}
+    begins: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}
 agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"agent","version":"1.0.0"},"authMethods":[{"id":"login","name":"Log in"}]}}
-client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":"r1","method":"fs/read_text_file","params":{"sessionId":"s1","path":"/etc/hostname"}}
+client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":"r1","method":"fs/read_text_file","params":{"sessionId":"s1","path":"/etc/hostname"}}
 agent {"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication required"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}
-agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"agent","version":"1.0.0"},"authMethods":[{"id":"login","name":"Log in"}]}}
-client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication required"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Authentication required"}}"#,
     run: Run::Talk(Setup::Bare, |agent| Box::pin(run(agent))),
 };
 

@@ -10,10 +10,9 @@ pub(super) static CHECK: Check = Check {
     why: "The `methodId` that a client passes to `authenticate` must be one that the agent has advertised. If the \
           agent accepts another one, the client assumes that the user has signed in.",
     fix: "Answer `authenticate` with an error, such as -32602, if the `methodId` is unknown.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"authenticate","params":{"methodId":"acp-registry-no-such-method"}}
-agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"authenticate","params":{"methodId":"acp-registry-no-such-method"}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"authenticate","params":{"methodId":"acp-registry-no-such-method"}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params"}}"#,
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };
 

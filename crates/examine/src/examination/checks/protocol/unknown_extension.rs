@@ -8,10 +8,9 @@ pub(super) static CHECK: Check = Check {
     why: "A custom request must be answered, and an unrecognized one should be answered with the code for unknown \
           methods. Clients use that code to detect which extensions an agent supports.",
     fix: "Answer every request with an unknown method with the code -32601.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/unknown","params":{}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"Internal error"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/unknown","params":{}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/unknown","params":{}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"Internal error"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };
 

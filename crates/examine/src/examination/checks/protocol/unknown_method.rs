@@ -8,10 +8,9 @@ pub(super) static CHECK: Check = Check {
     why: "All methods follow the error handling of JSON-RPC 2.0, which defines a code for unknown methods. Clients use \
           that code to distinguish an older agent from a broken one.",
     fix: "Answer every request with an unknown method with the code -32601.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"acp-registry/unknown","params":{}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"Internal error"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"acp-registry/unknown","params":{}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"acp-registry/unknown","params":{}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"Internal error"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };
 

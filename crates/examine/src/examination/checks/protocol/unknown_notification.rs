@@ -8,10 +8,9 @@ pub(super) static CHECK: Check = Check {
     why: "Implementations should ignore notifications that they do not recognize, and notifications never receive \
           responses: newer clients send notifications that older agents do not know.",
     fix: "Ignore notifications with an unknown method.",
-    fails: r#"client {"jsonrpc":"2.0","method":"_acp-registry/note","params":{}}
-agent {"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","method":"_acp-registry/note","params":{}}
-client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{}}
+    begins: r#"client {"jsonrpc":"2.0","method":"_acp-registry/note","params":{}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}"#,
+    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"_acp-registry/ping","params":{}}
 agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };

@@ -11,10 +11,9 @@ pub(super) static CHECK: Check = Check {
           agent that repeats the client's version claims to support a version that it does not implement.",
     fix: "Answer with the client's version only if the agent supports it; otherwise, answer with the latest version \
           that it supports.",
-    fails: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":65535}}
-agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":65535,"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"agent","version":"1.0.0"},"authMethods":[{"id":"login","name":"Log in"}]}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":65535}}
-agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"agent","version":"1.0.0"},"authMethods":[{"id":"login","name":"Log in"}]}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":65535}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":65535,"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"agent","version":"1.0.0"},"authMethods":[{"id":"login","name":"Log in"}]}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"agent","version":"1.0.0"},"authMethods":[{"id":"login","name":"Log in"}]}}"#,
     run: Run::Talk(Setup::Silent, |agent| Box::pin(run(agent))),
 };
 

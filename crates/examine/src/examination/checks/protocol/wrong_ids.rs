@@ -8,10 +8,9 @@ pub(super) static CHECK: Check = Check {
     why: "The id of a request is a string, a number or `null` in JSON-RPC 2.0. A client with a fault may send \
           another one; it must not end the sessions that the agent has.",
     fix: "Answer such a request with the error -32600 and the id `null`, or ignore it.",
-    fails: r#"client {"jsonrpc":"2.0","id":{},"method":"_acp-registry/ping","params":{}}
-agent ends"#,
-    passes: r#"client {"jsonrpc":"2.0","id":{},"method":"_acp-registry/ping","params":{}}
-agent {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid request"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":{},"method":"_acp-registry/ping","params":{}}"#,
+    fails: "agent ends",
+    passes: r#"agent {"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid request"}}"#,
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };
 

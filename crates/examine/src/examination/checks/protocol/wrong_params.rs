@@ -10,10 +10,9 @@ pub(super) static CHECK: Check = Check {
     why: "All methods follow the error handling of JSON-RPC 2.0, which defines a code for invalid parameters. It shows \
           developers of clients where their mistake is.",
     fix: "Check the types of parameters, and answer invalid ones with the code -32602.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":7}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"s1"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":7}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":7}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"s1"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params"}}"#,
     run: Run::Talk(Setup::Shared, |agent| Box::pin(run(agent))),
 };
 

@@ -10,10 +10,9 @@ pub(super) static CHECK: Check = Check {
     why: "An agent with this capability lets clients extend the directories of a session. If `session/list` reports \
           them, it must report the complete list.",
     fix: "Accept `additionalDirectories` in `session/new`, and report it unchanged.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[],"additionalDirectories":["$PROJECT"]}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[],"additionalDirectories":["$PROJECT"]}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[],"additionalDirectories":["$PROJECT"]}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

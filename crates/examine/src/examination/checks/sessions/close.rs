@@ -8,10 +8,9 @@ pub(super) static CHECK: Check = Check {
     why: "The agent must cancel the work of a session that is closed, and free its resources. It may return an error \
           only if the session does not exist or is not active.",
     fix: "Answer `session/close` with an empty object, and keep other sessions open.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/close","params":{"sessionId":"$ID"}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"Internal error"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/close","params":{"sessionId":"$ID"}}
-agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/close","params":{"sessionId":"$ID"}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"Internal error"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

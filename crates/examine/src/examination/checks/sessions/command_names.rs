@@ -10,12 +10,10 @@ pub(super) static CHECK: Check = Check {
     why: "Users call a command by a slash and its name, such as `/web`. With a name that begins with a slash, clients \
           show two of them, and the second of two commands with the same name cannot be called.",
     fix: "Send the name without the slash that users type, and each name once.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$LAST","update":{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"/test","description":"Run the tests"}]}}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$LAST","update":{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"test","description":"Run the tests"}]}}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$LAST","update":{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"/test","description":"Run the tests"}]}}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$LAST","update":{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"test","description":"Run the tests"}]}}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

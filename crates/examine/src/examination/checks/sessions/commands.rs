@@ -9,12 +9,10 @@ pub(super) static CHECK: Check = Check {
           that clients cannot parse makes all of them unavailable.",
     fix: "Send `availableCommands` as an array of objects with `name` and `description`, and `input`, if any, with \
           `hint`.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$LAST","update":{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"test"}]}}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$LAST","update":{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"test","description":"Run the tests"}]}}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
+agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$LAST","update":{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"test"}]}}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$LAST","update":{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"test","description":"Run the tests"}]}}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

@@ -7,10 +7,9 @@ pub(super) static CHECK: Check = Check {
     summary: "has a value for each configuration option",
     why: "Agents must always provide a default value for every option, since clients may show no option, or set none.",
     fix: "Set `currentValue` in every element of `configOptions`.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW","configOptions":[{"id":"mode","name":"Mode","category":"mode","type":"select","options":[{"value":"ask","name":"Ask"},{"value":"code","name":"Code"}]}]}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW","configOptions":[{"id":"mode","name":"Mode","category":"mode","type":"select","currentValue":"ask","options":[{"value":"ask","name":"Ask"},{"value":"code","name":"Code"}]}]}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW","configOptions":[{"id":"mode","name":"Mode","category":"mode","type":"select","options":[{"value":"ask","name":"Ask"},{"value":"code","name":"Code"}]}]}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW","configOptions":[{"id":"mode","name":"Mode","category":"mode","type":"select","currentValue":"ask","options":[{"value":"ask","name":"Ask"},{"value":"code","name":"Code"}]}]}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

@@ -10,10 +10,9 @@ pub(super) static CHECK: Check = Check {
     why: "Options and values are identified by their ids, and clients show the current value as the selected one of \
           the list. They cannot if it is missing, and an id that appears twice has two meanings.",
     fix: "Give each option an id of its own and each of its values too, and list the current value.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW","configOptions":[{"id":"mode","name":"Mode","category":"mode","type":"select","currentValue":"plan","options":[{"value":"ask","name":"Ask"},{"value":"code","name":"Code"}]}]}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW","configOptions":[{"id":"mode","name":"Mode","category":"mode","type":"select","currentValue":"ask","options":[{"value":"ask","name":"Ask"},{"value":"code","name":"Code"}]}]}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW","configOptions":[{"id":"mode","name":"Mode","category":"mode","type":"select","currentValue":"plan","options":[{"value":"ask","name":"Ask"},{"value":"code","name":"Code"}]}]}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW","configOptions":[{"id":"mode","name":"Mode","category":"mode","type":"select","currentValue":"ask","options":[{"value":"ask","name":"Ask"},{"value":"code","name":"Code"}]}]}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

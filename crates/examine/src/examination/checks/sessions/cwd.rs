@@ -10,10 +10,9 @@ pub(super) static CHECK: Check = Check {
     why: "The `cwd` of a session must be used regardless of where the agent was started. The check opens a session in \
           another directory, and looks it up in `session/list`.",
     fix: "Store the `cwd` of `session/new` with the session, and never fall back to the directory of the process.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"/"}]}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"$CWD"}]}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"/"}]}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"$CWD"}]}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

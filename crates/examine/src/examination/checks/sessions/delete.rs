@@ -8,12 +8,11 @@ pub(super) static CHECK: Check = Check {
     why: "Deleted sessions no longer appear in the results of `session/list`. How an agent deletes a session that is \
           active is left to it, so the check closes the session first, if the agent can.",
     fix: "Remove the session from the list before answering `session/delete`.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/delete","params":{"sessionId":"$ID"}}
-agent {"jsonrpc":"2.0","id":2,"result":{}}
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/delete","params":{"sessionId":"$ID"}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"result":{}}
 client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}
 agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"$CWD"}]}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/delete","params":{"sessionId":"$ID"}}
-agent deletes the session
+    passes: r#"agent deletes the session
 agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };

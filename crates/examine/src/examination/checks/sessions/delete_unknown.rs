@@ -9,10 +9,9 @@ pub(super) static CHECK: Check = Check {
     why: "Deleting a session that was deleted already, or that never existed, should succeed silently, so that a \
           client can repeat a request without knowing whether it arrived.",
     fix: "Answer `session/delete` with an empty object if there is no such session.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/delete","params":{"sessionId":"acp-registry-no-such-session"}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32002,"message":"Resource not found"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/delete","params":{"sessionId":"acp-registry-no-such-session"}}
-agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/delete","params":{"sessionId":"acp-registry-no-such-session"}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32002,"message":"Resource not found"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

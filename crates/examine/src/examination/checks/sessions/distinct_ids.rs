@@ -8,10 +8,9 @@ pub(super) static CHECK: Check = Check {
     why: "The response to `session/new` must include a unique session id, with which the client identifies the \
           conversation in all later messages. With the same id twice, two conversations become one.",
     fix: "Create a new id, such as a UUID, for each `session/new`.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"default"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"default"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

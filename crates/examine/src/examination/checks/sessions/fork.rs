@@ -8,10 +8,9 @@ pub(super) static CHECK: Check = Check {
     why: "A fork is a new session based on an existing one, so that further messages do not change the original. \
           Agents may refuse to fork a session.",
     fix: "Answer `session/fork` with a new `sessionId`.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/fork","params":{"sessionId":"$ID","cwd":"$WORK","mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$SESSION"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/fork","params":{"sessionId":"$ID","cwd":"$WORK","mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/fork","params":{"sessionId":"$ID","cwd":"$WORK","mcpServers":[]}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$SESSION"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

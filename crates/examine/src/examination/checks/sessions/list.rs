@@ -9,10 +9,9 @@ pub(super) static CHECK: Check = Check {
           always an absolute path.",
     fix: "Answer `session/list` with `sessions`: an array, empty if there are none, of objects with `sessionId` and \
           `cwd`.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"project"}]}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"$CWD"}]}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"project"}]}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"$CWD"}]}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

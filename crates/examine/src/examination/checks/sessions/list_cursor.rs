@@ -8,10 +8,9 @@ pub(super) static CHECK: Check = Check {
     why: "Agents should return an error if a cursor is invalid. A client that receives the first page instead lists \
           sessions twice.",
     fix: "Answer `session/list` with error -32602 if the cursor was not issued by the agent.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{"cursor":"acp-registry-unknown"}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[]}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{"cursor":"acp-registry-unknown"}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params: unknown cursor"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{"cursor":"acp-registry-unknown"}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[]}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params: unknown cursor"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

@@ -11,10 +11,9 @@ pub(super) static CHECK: Check = Check {
           empty array.",
     fix: "Compare the `cwd` of the request with that of each session, and return an empty `sessions` array if none \
           matches.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{"cwd":"$PROJECT"}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"s1","cwd":"/home/user/another-project"}]}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{"cwd":"$PROJECT"}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[]}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{"cwd":"$PROJECT"}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"s1","cwd":"/home/user/another-project"}]}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[]}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

@@ -8,10 +8,9 @@ pub(super) static CHECK: Check = Check {
     why: "`session/list` lets clients discover the sessions that the agent knows. Many agents store a session at its \
           first prompt; until then, a client that restarts cannot find it.",
     fix: "Store a session when it is created.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[]}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"$CWD"}]}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[]}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"$CWD"}]}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

@@ -11,14 +11,11 @@ pub(super) static CHECK: Check = Check {
     why: "The agent must answer with a list of sessions on every page. If there are more, `nextCursor` leads to the \
           next page; its absence is the end. A cursor that leads back makes clients read without end.",
     fix: "Return a `nextCursor` that continues after the last session of the page, and none on the last page.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}
 agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"$CWD"}],"nextCursor":"2"}}
-client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{"cursor":"2"}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"$CWD"}]}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"$CWD"}],"nextCursor":"2"}}
-client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{"cursor":"2"}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"s1","cwd":"/home/user/project"}]}}"#,
+client {"jsonrpc":"2.0","id":2,"method":"session/list","params":{"cursor":"2"}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"$LAST","cwd":"$CWD"}]}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessions":[{"sessionId":"s1","cwd":"/home/user/project"}]}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

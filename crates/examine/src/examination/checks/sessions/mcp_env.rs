@@ -9,11 +9,10 @@ pub(super) static CHECK: Check = Check {
     why: "`env` has the variables to set when a server is launched. Clients pass keys and addresses in them, without \
           which most servers do not work.",
     fix: "Add the `env` of each server to its environment, with values unchanged.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[{"name":"acp-registry","command":"$PROGRAM","args":["__mcp","$RECORD"],"env":[{"name":"ACP_REGISTRY_MCP","value":"$VALUE"}]}]}}
-agent starts the MCP server without env
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[{"name":"acp-registry","command":"$PROGRAM","args":["__mcp","$RECORD"],"env":[{"name":"ACP_REGISTRY_MCP","value":"$VALUE"}]}]}}"#,
+    fails: r#"agent starts the MCP server without env
 agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[{"name":"acp-registry","command":"$PROGRAM","args":["__mcp","$RECORD"],"env":[{"name":"ACP_REGISTRY_MCP","value":"$VALUE"}]}]}}
-agent starts the MCP server
+    passes: r#"agent starts the MCP server
 agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };

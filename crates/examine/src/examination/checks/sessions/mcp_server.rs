@@ -8,10 +8,9 @@ pub(super) static CHECK: Check = Check {
     why: "All agents must support the stdio transport, and should connect to all servers that the client specifies. \
           The check gives a server, and looks whether it was started and received `initialize`.",
     fix: "Start each server of `mcpServers` in `session/new`, and send it `initialize`.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[{"name":"acp-registry","command":"$PROGRAM","args":["__mcp","$RECORD"],"env":[{"name":"ACP_REGISTRY_MCP","value":"$VALUE"}]}]}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[{"name":"acp-registry","command":"$PROGRAM","args":["__mcp","$RECORD"],"env":[{"name":"ACP_REGISTRY_MCP","value":"$VALUE"}]}]}}
-agent starts the MCP server
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[{"name":"acp-registry","command":"$PROGRAM","args":["__mcp","$RECORD"],"env":[{"name":"ACP_REGISTRY_MCP","value":"$VALUE"}]}]}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
+    passes: r#"agent starts the MCP server
 agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };

@@ -10,10 +10,9 @@ pub(super) static CHECK: Check = Check {
     why: "Clients show the available modes with the current one selected, and identify each by its id. If the current \
           mode is not among them, or an id appears twice, they show a wrong choice.",
     fix: "List every mode once in `availableModes`, and put the id of one of them into `currentModeId`.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW","modes":{"currentModeId":"plan","availableModes":[{"id":"ask","name":"Ask"},{"id":"code","name":"Code"}]}}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW","modes":{"currentModeId":"ask","availableModes":[{"id":"ask","name":"Ask"},{"id":"code","name":"Code"}]}}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"$WORK","mcpServers":[]}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW","modes":{"currentModeId":"plan","availableModes":[{"id":"ask","name":"Ask"},{"id":"code","name":"Code"}]}}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW","modes":{"currentModeId":"ask","availableModes":[{"id":"ask","name":"Ask"},{"id":"code","name":"Code"}]}}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

@@ -8,10 +8,9 @@ pub(super) static CHECK: Check = Check {
     why: "The `cwd` must be an absolute path. An agent that takes `null` works in a directory that the client has \
           not chosen.",
     fix: "Answer `session/new` with error -32602 if `cwd` is not a string.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":null,"mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":null,"mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params: cwd is missing"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":null,"mcpServers":[]}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params: cwd is missing"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

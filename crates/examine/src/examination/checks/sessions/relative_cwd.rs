@@ -8,10 +8,9 @@ pub(super) static CHECK: Check = Check {
     why: "The `cwd` must be an absolute path. An agent that accepts another one resolves it against the directory of \
           its own process, which the client does not know.",
     fix: "Answer `session/new` with error -32602 if `cwd` is not an absolute path.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":".","mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":".","mcpServers":[]}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params: cwd must be absolute"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":".","mcpServers":[]}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"result":{"sessionId":"$NEW"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params: cwd must be absolute"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

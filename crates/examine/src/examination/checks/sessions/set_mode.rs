@@ -11,10 +11,9 @@ pub(super) static CHECK: Check = Check {
     why: "Clients offer all modes that the agent lists, and set the one that the user chooses. If the agent then \
           reports a `current_mode_update`, it is expected to name that mode.",
     fix: "Accept every id in `availableModes` in `session/set_mode`, and report the mode that is now current.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/set_mode","params":{"sessionId":"$ID","modeId":"code"}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"Internal error"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/set_mode","params":{"sessionId":"$ID","modeId":"code"}}
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"current_mode_update","currentModeId":"code"}}}
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/set_mode","params":{"sessionId":"$ID","modeId":"code"}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"Internal error"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"current_mode_update","currentModeId":"code"}}}
 agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };

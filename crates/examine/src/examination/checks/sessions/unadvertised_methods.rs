@@ -8,10 +8,9 @@ pub(super) static CHECK: Check = Check {
     why: "Capabilities that are omitted are unsupported. No client finds a method that works but is not \
           advertised; a method that answers without an effect misleads the clients that try it.",
     fix: "Advertise each method that works, and answer others with error -32601.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"providers/list","params":{}}
-agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"providers/list","params":{}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"providers/list","params":{}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

@@ -11,10 +11,9 @@ pub(super) static CHECK: Check = Check {
     why: "The new value must be one of those in the option's `options`. A client that receives a success response \
           shows a setting that has no effect.",
     fix: "Answer `session/set_config_option` with error -32602 if the option has no such value.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/set_config_option","params":{"sessionId":"$ID","configId":"mode","value":"acp-registry-unknown"}}
-agent {"jsonrpc":"2.0","id":2,"result":{"configOptions":[{"id":"mode","name":"Mode","category":"mode","type":"select","currentValue":"ask","options":[{"value":"ask","name":"Ask"},{"value":"code","name":"Code"}]},{"id":"model","name":"Model","category":"model","type":"select","currentValue":"small","options":[{"value":"small","name":"Small"},{"value":"large","name":"Large"}]}]}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/set_config_option","params":{"sessionId":"$ID","configId":"mode","value":"acp-registry-unknown"}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params: no such value"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/set_config_option","params":{"sessionId":"$ID","configId":"mode","value":"acp-registry-unknown"}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"result":{"configOptions":[{"id":"mode","name":"Mode","category":"mode","type":"select","currentValue":"ask","options":[{"value":"ask","name":"Ask"},{"value":"code","name":"Code"}]},{"id":"model","name":"Model","category":"model","type":"select","currentValue":"small","options":[{"value":"small","name":"Small"},{"value":"large","name":"Large"}]}]}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params: no such value"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

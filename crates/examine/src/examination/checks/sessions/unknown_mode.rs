@@ -8,10 +8,9 @@ pub(super) static CHECK: Check = Check {
     why: "The mode must be one of those in `availableModes`. A client that receives a success response shows a mode \
           that has no effect.",
     fix: "Answer `session/set_mode` with error -32602 if the mode is not in `availableModes`.",
-    fails: r#"client {"jsonrpc":"2.0","id":2,"method":"session/set_mode","params":{"sessionId":"$ID","modeId":"acp-registry-unknown"}}
-agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":2,"method":"session/set_mode","params":{"sessionId":"$ID","modeId":"acp-registry-unknown"}}
-agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params: no such mode"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":2,"method":"session/set_mode","params":{"sessionId":"$ID","modeId":"acp-registry-unknown"}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":2,"result":{}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params: no such mode"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

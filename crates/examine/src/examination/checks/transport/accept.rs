@@ -6,8 +6,9 @@ pub(super) static CHECK: Check = Check {
     why: "The header must include `text/event-stream`, and the status is 406 otherwise. A client that wants \
           something else, such as a browser, would wait for the end of a stream.",
     fix: "Answer a GET without `Upgrade` with 406, unless `Accept` includes `text/event-stream`.",
-    fails: "client GET /acp, Accept: application/json\nagent 200",
-    passes: "client GET /acp, Accept: application/json\nagent 406",
+    begins: "client GET /acp, Accept: application/json",
+    fails: "agent 200",
+    passes: "agent 406",
     run: Run::Visit(|remote| {
         Box::pin(async move {
             let id = remote.connection().await?;

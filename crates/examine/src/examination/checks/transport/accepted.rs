@@ -7,10 +7,9 @@ pub(super) static CHECK: Check = Check {
     why: "The answer to a request arrives by a stream; the status 202 says that the message is accepted. A client \
           that reads an answer from the body as well has two.",
     fix: "Answer each POST but `initialize` with 202, at once, and send what the agent answers by the stream.",
-    fails: r#"client POST /acp, {"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}
-agent 200, {"jsonrpc":"2.0","id":1,"result":{}}"#,
-    passes: r#"client POST /acp, {"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}
-agent 202"#,
+    begins: r#"client POST /acp, {"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}"#,
+    fails: r#"agent 200, {"jsonrpc":"2.0","id":1,"result":{}}"#,
+    passes: "agent 202",
     run: Run::Visit(|remote| Box::pin(run(remote))),
     ..BASE
 };

@@ -6,10 +6,9 @@ pub(super) static CHECK: Check = Check {
     why: "There are no batches in the protocol. A server that takes one by mistake loses its messages, or answers \
           some of them.",
     fix: "Answer a POST whose body is an array with 501.",
-    fails: r#"client POST /acp, [{"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}]
-agent 202"#,
-    passes: r#"client POST /acp, [{"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}]
-agent 501"#,
+    begins: r#"client POST /acp, [{"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}]"#,
+    fails: "agent 202",
+    passes: "agent 501",
     run: Run::Visit(|remote| {
         Box::pin(async move {
             let id = remote.connection().await?;

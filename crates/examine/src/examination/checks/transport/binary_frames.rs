@@ -7,9 +7,9 @@ pub(super) static CHECK: Check = Check {
     why: "All messages are frames of text; binary frames are ignored. A later version may give them a meaning, which \
           must not end connections to older servers.",
     fix: "Read past binary frames: neither answer them nor close the WebSocket.",
-    fails: "client WebSocket, 4 bytes\nagent closes the WebSocket",
-    passes: r#"client WebSocket, 4 bytes
-client WebSocket, {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}
+    begins: "client WebSocket, 4 bytes",
+    fails: "agent closes the WebSocket",
+    passes: r#"client WebSocket, {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}
 agent WebSocket, {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#,
     run: Run::Visit(|remote| Box::pin(run(remote))),
     ..BASE

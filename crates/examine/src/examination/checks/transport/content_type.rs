@@ -6,8 +6,9 @@ pub(super) static CHECK: Check = Check {
     why: "The type must be `application/json`, and the status is 415 otherwise. A page of a browser can send texts \
           of other types to any server without being asked.",
     fix: "Answer a POST of another type with 415, and do not read it.",
-    fails: "client POST /acp, Content-Type: text/plain\nagent 202",
-    passes: "client POST /acp, Content-Type: text/plain\nagent 415",
+    begins: "client POST /acp, Content-Type: text/plain",
+    fails: "agent 202",
+    passes: "agent 415",
     run: Run::Visit(|remote| {
         Box::pin(async move {
             let id = remote.connection().await?;

@@ -7,8 +7,9 @@ pub(super) static CHECK: Check = Check {
     why: "DELETE terminates the connection and is answered with 202; its streams close, and its id is unknown from \
           then on. Otherwise, each closed editor leaves an agent and an open connection behind.",
     fix: "Forget the id, answer DELETE with 202, end the agent of the connection, and end its streams.",
-    fails: "client DELETE /acp\nagent 202\nclient POST /acp\nagent 202",
-    passes: "client DELETE /acp\nagent 202, and ends the stream\nclient POST /acp\nagent 404",
+    begins: "client DELETE /acp",
+    fails: "agent 202\nclient POST /acp\nagent 202",
+    passes: "agent 202, and ends the stream\nclient POST /acp\nagent 404",
     run: Run::Visit(|remote| Box::pin(run(remote))),
     ..BASE
 };

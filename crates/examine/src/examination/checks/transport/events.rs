@@ -7,9 +7,9 @@ pub(super) static CHECK: Check = Check {
           what it has missed.",
     fix: "Answer a GET with 200 and `text/event-stream`, and write one JSON-RPC message as the data of each event; a \
           comment keeps the connection alive.",
-    fails: "client GET /acp\nagent data: ready",
-    passes: r#"client GET /acp
-agent data: {"jsonrpc":"2.0","id":1,"result":{}}"#,
+    begins: "client GET /acp",
+    fails: "agent data: ready",
+    passes: r#"agent data: {"jsonrpc":"2.0","id":1,"result":{}}"#,
     run: Run::Visit(|remote| Box::pin(run(remote))),
     ..BASE
 };

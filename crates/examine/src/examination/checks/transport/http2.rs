@@ -8,8 +8,9 @@ pub(super) static CHECK: Check = Check {
     why: "Streams of events require HTTP/2, by which one connection has any number of streams. By HTTP/1.1, each \
           needs a connection of its own; browsers open six. A proxy in front of the server may speak it instead.",
     fix: "Serve HTTP/2, with TLS by ALPN, or put a proxy that does in front of the server.",
-    fails: "client speaks HTTP/2\nagent speaks HTTP/1.1 only",
-    passes: "client speaks HTTP/2\nagent speaks HTTP/2",
+    begins: "client speaks HTTP/2",
+    fails: "agent speaks HTTP/1.1 only",
+    passes: "agent speaks HTTP/2",
     run: Run::Visit(|remote| Box::pin(run(remote))),
     ..BASE
 };

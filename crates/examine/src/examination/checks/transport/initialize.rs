@@ -9,10 +9,9 @@ pub(super) static CHECK: Check = Check {
           `Acp-Connection-Id` names the new connection. A `connectionId` in the result is the same.",
     fix: "Start a connection at `initialize` without the header `Acp-Connection-Id`, and answer with its id when the \
           agent has answered.",
-    fails: r#"client POST /acp, {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}
-agent 202"#,
-    passes: r#"client POST /acp, {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}
-agent 200, Acp-Connection-Id: c, {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#,
+    begins: r#"client POST /acp, {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#,
+    fails: "agent 202",
+    passes: r#"agent 200, Acp-Connection-Id: c, {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}"#,
     run: Run::Visit(|remote| Box::pin(run(remote))),
     ..BASE
 };

@@ -6,8 +6,9 @@ pub(super) static CHECK: Check = Check {
     summary: "answers 400 to requests that name no connection",
     why: "Every request but `initialize` and the handshake of a WebSocket names its connection.",
     fix: "Answer a POST, GET or DELETE without `Acp-Connection-Id` with 400.",
-    fails: "client GET /acp\nagent 404",
-    passes: "client GET /acp\nagent 400",
+    begins: "client GET /acp",
+    fails: "agent 404",
+    passes: "agent 400",
     run: Run::Visit(|remote| Box::pin(run(remote))),
     ..BASE
 };

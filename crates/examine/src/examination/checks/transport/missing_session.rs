@@ -6,10 +6,9 @@ pub(super) static CHECK: Check = Check {
     why: "The header `Acp-Session-Id` is required for all that is sent in a session, so that a proxy can send it to \
           the right place without reading it.",
     fix: "Answer a POST whose parameters have a `sessionId` with 400 if it has no header `Acp-Session-Id`.",
-    fails: r#"client POST /acp, {"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s"}}
-agent 202"#,
-    passes: r#"client POST /acp, {"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s"}}
-agent 400"#,
+    begins: r#"client POST /acp, {"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s"}}"#,
+    fails: "agent 202",
+    passes: "agent 400",
     run: Run::Visit(|remote| Box::pin(run(remote))),
     ..BASE
 };

@@ -32,6 +32,7 @@ const BASE: Check = Check {
     summary: "",
     why: "",
     fix: "",
+    begins: "",
     fails: "",
     passes: "",
     run: Run::Visit(|_| Box::pin(async { Ok(()) })),

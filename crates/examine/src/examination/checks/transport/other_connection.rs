@@ -6,9 +6,9 @@ pub(super) static CHECK: Check = Check {
     why: "Sessions belong to connections. A client that knows or guesses the id of a session of another client must \
           not get its messages.",
     fix: "Look a stream up by the connection and the session, never by the session alone.",
-    fails: r#"client GET /acp, Acp-Connection-Id: other, Acp-Session-Id: s
-agent data: {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s"}}"#,
-    passes: "client GET /acp, Acp-Connection-Id: other, Acp-Session-Id: s\nagent 404",
+    begins: "client GET /acp, Acp-Connection-Id: other, Acp-Session-Id: s",
+    fails: r#"agent data: {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s"}}"#,
+    passes: "agent 404",
     run: Run::Visit(|remote| Box::pin(run(remote))),
     ..BASE
 };

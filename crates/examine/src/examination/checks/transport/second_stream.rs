@@ -10,8 +10,9 @@ pub(super) static CHECK: Check = Check {
     why: "A client whose connection has broken may open a stream again before the server notices. The page does not \
           say what happens to the first.",
     fix: "Refuse the second stream, such as with 409, or end the first one; each message goes to one of them.",
-    fails: "client GET /acp\nagent 200\nclient GET /acp\nagent 200\nagent ends both streams",
-    passes: "client GET /acp\nagent 200\nclient GET /acp\nagent 409",
+    begins: "client GET /acp\nagent 200\nclient GET /acp",
+    fails: "agent 200\nagent ends both streams",
+    passes: "agent 409",
     run: Run::Visit(|remote| {
         Box::pin(async move {
             let mut line = remote.connect().await?;

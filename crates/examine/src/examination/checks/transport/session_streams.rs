@@ -10,8 +10,9 @@ pub(super) static CHECK: Check = Check {
           stream.",
     fix: "Note with each request by which stream it is answered, and send what has a `sessionId` by the stream of \
           this session.",
-    fails: "client GET /acp, Acp-Session-Id: s\nagent 409",
-    passes: "client GET /acp, Acp-Session-Id: s\nagent 200",
+    begins: "client GET /acp, Acp-Session-Id: s",
+    fails: "agent 409",
+    passes: "agent 200",
     run: Run::Visit(|remote| Box::pin(run(remote))),
     ..BASE
 };

@@ -7,8 +7,9 @@ pub(super) static CHECK: Check = Check {
     why: "A client learns by the status 404 that the connection is over, and begins anew; other statuses say that \
           the request itself is wrong.",
     fix: "Answer a POST or GET whose `Acp-Connection-Id` is unknown with 404.",
-    fails: "client POST /acp, Acp-Connection-Id: other\nagent 400",
-    passes: "client POST /acp, Acp-Connection-Id: other\nagent 404",
+    begins: "client POST /acp, Acp-Connection-Id: other",
+    fails: "agent 400",
+    passes: "agent 404",
     run: Run::Visit(|remote| Box::pin(run(remote))),
     ..BASE
 };

@@ -7,8 +7,9 @@ pub(super) static CHECK: Check = Check {
     why: "The answer to the handshake has the header `Acp-Connection-Id`. All messages, beginning with `initialize`, \
           are frames of text.",
     fix: "Set the header in the answer with the status 101, and write each message as one frame of text.",
-    fails: "client GET /acp, Upgrade: websocket\nagent 101",
-    passes: "client GET /acp, Upgrade: websocket\nagent 101, Acp-Connection-Id: c",
+    begins: "client GET /acp, Upgrade: websocket",
+    fails: "agent 101",
+    passes: "agent 101, Acp-Connection-Id: c",
     run: Run::Visit(|remote| Box::pin(run(remote))),
     ..BASE
 };

@@ -8,22 +8,15 @@ pub(super) static CHECK: Check = Check {
     why: "A client may send the next prompt when a turn has ended, whatever ended it. It is a turn of its own, and \
           must end with the stop reason that applies to it.",
     fix: "Forget that a turn was cancelled when its response was sent.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
 model sends Waiting
 agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
 client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"$SESSION"}}
 agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}
 client {"jsonrpc":"2.0","id":4,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model sends After-cancel
-agent {"jsonrpc":"2.0","id":4,"result":{"stopReason":"cancelled"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model sends Waiting
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
-client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"$SESSION"}}
-agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}
-client {"jsonrpc":"2.0","id":4,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model sends After-cancel
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
+model sends After-cancel"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":4,"result":{"stopReason":"cancelled"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
 agent {"jsonrpc":"2.0","id":4,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };

@@ -8,14 +8,11 @@ pub(super) static CHECK: Check = Check {
     why: "Notifications never receive responses, and a client may cancel a turn at the moment in which it ends. The \
           next prompt is a turn of its own.",
     fix: "Ignore `session/cancel` for a session without a turn, and remember nothing of it.",
-    fails: r#"client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"$SESSION"}}
+    begins: r#"client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"$SESSION"}}
 client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model sends Idle
-agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"$SESSION"}}
-client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model sends Idle
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
+model sends Idle"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
 agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };

@@ -10,16 +10,12 @@ pub(super) static CHECK: Check = Check {
           The agent must then respond to `session/prompt` with the stop reason `cancelled`, and the tool must not \
           run.",
     fix: "Treat the outcome `cancelled` as the end of the turn: run nothing, and respond with `cancelled`.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
 model calls shell cancelled
 agent {"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"$SESSION","toolCall":{"toolCallId":"$CALL"},"options":[{"optionId":"allow","name":"Allow","kind":"allow_once"},{"optionId":"reject","name":"Reject","kind":"reject_once"}]}}
-client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"$SESSION"}}
-agent {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"Permission denied"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model calls shell cancelled
-agent {"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"$SESSION","toolCall":{"toolCallId":"$CALL"},"options":[{"optionId":"allow","name":"Allow","kind":"allow_once"},{"optionId":"reject","name":"Reject","kind":"reject_once"}]}}
-client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"$SESSION"}}
-agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#,
+client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"$SESSION"}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"Permission denied"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

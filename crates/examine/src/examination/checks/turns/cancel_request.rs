@@ -8,16 +8,12 @@ pub(super) static CHECK: Check = Check {
     why: "Cancelling requests is optional. An agent that does it must still answer the original request: with a \
           valid result, or with an error of the code -32800. Another error is shown to the person.",
     fix: "Answer the request with the stop reason `cancelled`, or with the error -32800, or ignore the notification.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
 model sends Waiting
 agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
-client {"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":3}}
-agent {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"Aborted"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model sends Waiting
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
-client {"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":3}}
-agent {"jsonrpc":"2.0","id":3,"error":{"code":-32800,"message":"Request cancelled"}}"#,
+client {"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":3}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"Aborted"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":3,"error":{"code":-32800,"message":"Request cancelled"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

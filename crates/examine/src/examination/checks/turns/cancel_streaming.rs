@@ -9,16 +9,12 @@ pub(super) static CHECK: Check = Check {
           respond to `session/prompt` with the stop reason `cancelled`, not with an error.",
     fix: "Abort the request to the model on `session/cancel`, catch the error that this causes, and respond with \
           `cancelled`.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
 model sends Waiting
 agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
-client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"$SESSION"}}
-agent {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"The operation was aborted"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model sends Waiting
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
-client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"$SESSION"}}
-agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#,
+client {"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"$SESSION"}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"The operation was aborted"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"cancelled"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

@@ -12,12 +12,10 @@ pub(super) static CHECK: Check = Check {
           The person may answer or decline, and the turn goes on. Other forms cannot be shown.",
     fix: "Ask for complex data in several fields of simple types, and pass the answer, or that there is none, to the \
           model.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model calls ask_user color
-agent {"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{"sessionId":"$SESSION","mode":"form","message":"Which color?","requestedSchema":{"type":"object","properties":{"answer":{"type":"object","properties":{}}}}}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model calls ask_user color
-agent {"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{"sessionId":"$SESSION","mode":"form","message":"Which color?","requestedSchema":{"type":"object","properties":{"answer":{"type":"string","enum":["red","green"]}}}}}
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model calls ask_user color"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{"sessionId":"$SESSION","mode":"form","message":"Which color?","requestedSchema":{"type":"object","properties":{"answer":{"type":"object","properties":{}}}}}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{"sessionId":"$SESSION","mode":"form","message":"Which color?","requestedSchema":{"type":"object","properties":{"answer":{"type":"string","enum":["red","green"]}}}}}
 client {"jsonrpc":"2.0","id":9,"result":{"action":"accept","content":{"answer":"red"}}}
 agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Apart, |agent| Box::pin(run(agent))),

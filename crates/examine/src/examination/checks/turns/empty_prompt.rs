@@ -9,16 +9,12 @@ pub(super) static CHECK: Check = Check {
     why: "Clients send a prompt without content blocks when a person submits nothing. The agent may refuse it, but \
           must answer, and the session must stay usable.",
     fix: "Answer a prompt without content blocks with the error -32602, or end the turn.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[]}}
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[]}}
 agent {"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"The prompt is empty"}}
 client {"jsonrpc":"2.0","id":4,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model sends After-empty
-agent {"jsonrpc":"2.0","id":4,"error":{"code":-32603,"message":"The session has failed"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[]}}
-agent {"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"The prompt is empty"}}
-client {"jsonrpc":"2.0","id":4,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model sends After-empty
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
+model sends After-empty"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":4,"error":{"code":-32603,"message":"The session has failed"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
 agent {"jsonrpc":"2.0","id":4,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };

@@ -8,12 +8,10 @@ pub(super) static CHECK: Check = Check {
     why: "The stop reason `end_turn` says that the model has finished its answer. A person who gets it after a \
           failure of the model takes silence, or half an answer, for the whole.",
     fix: "Repeat the request to the model, or answer `session/prompt` with an error that says what failed.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model fails with 500
-agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model fails with 500
-agent {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"The model failed"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model fails with 500"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"The model failed"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

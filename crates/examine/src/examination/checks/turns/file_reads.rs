@@ -8,12 +8,10 @@ pub(super) static CHECK: Check = Check {
     why: "Clients that offer `fs/read_text_file` let the agent read the content of a file with changes that are not \
           saved yet. An agent that reads the file itself works with an older text than the person sees.",
     fix: "If the client advertises `fs.readTextFile`, read text files with it, and pass its content to the model.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model calls read unsaved
-agent {"jsonrpc":"2.0","id":9,"method":"fs/read_text_file","params":{"sessionId":"$SESSION","path":"/etc/hostname"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model calls read unsaved
-agent {"jsonrpc":"2.0","id":9,"method":"fs/read_text_file","params":{"sessionId":"$SESSION","path":"$PATH"}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model calls read unsaved"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":9,"method":"fs/read_text_file","params":{"sessionId":"$SESSION","path":"/etc/hostname"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":9,"method":"fs/read_text_file","params":{"sessionId":"$SESSION","path":"$PATH"}}"#,
     run: Run::Talk(Setup::Editor, |agent| Box::pin(run(agent))),
 };
 

@@ -8,16 +8,12 @@ pub(super) static CHECK: Check = Check {
     why: "Clients that offer `fs/write_text_file` let the agent write text files in the editor, where the person sees \
           the change and can undo it.",
     fix: "If the client advertises `fs.writeTextFile`, write text files with it, with the exact new content.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
 model calls write written
 agent {"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"$SESSION","toolCall":{"toolCallId":"$CALL"},"options":[{"optionId":"allow","name":"Allow","kind":"allow_once"},{"optionId":"reject","name":"Reject","kind":"reject_once"}]}}
-client {"jsonrpc":"2.0","id":9,"result":{"outcome":{"outcome":"selected","optionId":"allow"}}}
-agent {"jsonrpc":"2.0","id":9,"method":"fs/write_text_file","params":{"sessionId":"$SESSION","path":"$PATH","content":"Hello"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model calls write written
-agent {"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"$SESSION","toolCall":{"toolCallId":"$CALL"},"options":[{"optionId":"allow","name":"Allow","kind":"allow_once"},{"optionId":"reject","name":"Reject","kind":"reject_once"}]}}
-client {"jsonrpc":"2.0","id":9,"result":{"outcome":{"outcome":"selected","optionId":"allow"}}}
-agent {"jsonrpc":"2.0","id":9,"method":"fs/write_text_file","params":{"sessionId":"$SESSION","path":"$PATH","content":"$TEXT"}}"#,
+client {"jsonrpc":"2.0","id":9,"result":{"outcome":{"outcome":"selected","optionId":"allow"}}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":9,"method":"fs/write_text_file","params":{"sessionId":"$SESSION","path":"$PATH","content":"Hello"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":9,"method":"fs/write_text_file","params":{"sessionId":"$SESSION","path":"$PATH","content":"$TEXT"}}"#,
     run: Run::Talk(Setup::Editor, |agent| Box::pin(run(agent))),
 };
 

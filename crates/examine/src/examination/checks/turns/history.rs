@@ -8,11 +8,9 @@ pub(super) static CHECK: Check = Check {
     why: "A further prompt continues the conversation, on the context of the turns before it. An agent that sends \
           the model only the last prompt does not know what a person refers to.",
     fix: "Send the model the messages of all turns of the session, or a summary of long ones.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-agent forgets the turns before
-model sends History"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model sends History
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}"#,
+    fails: "agent forgets the turns before\nmodel sends History",
+    passes: r#"model sends History
 agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
 agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),

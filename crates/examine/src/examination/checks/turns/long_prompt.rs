@@ -7,12 +7,10 @@ pub(super) static CHECK: Check = Check {
     summary: "passes a prompt of 200 kB to the model",
     why: "A prompt has no maximum length: clients include long files and logs in it.",
     fix: "Read messages of any length, and pass the whole text to the model.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model sends Long
-agent {"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"The prompt is too long"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model sends Long
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model sends Long"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":3,"error":{"code":-32602,"message":"The prompt is too long"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
 agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };

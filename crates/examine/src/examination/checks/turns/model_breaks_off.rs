@@ -8,14 +8,12 @@ pub(super) static CHECK: Check = Check {
     why: "The agent must respond to `session/prompt` when the turn ends, whatever ended it. The connection to a model \
           can close in the middle of an answer. A session without a response cannot be used any more.",
     fix: "Repeat the request to the model, or respond with an error, and keep the session usable.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model breaks off
-agent {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"The model failed"}}
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model breaks off"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"The model failed"}}
 model sends After-break
 agent {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"The session has failed"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model breaks off
-agent {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"The model failed"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"The model failed"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 

@@ -9,12 +9,10 @@ pub(super) static CHECK: Check = Check {
     why: "The agent gets the output of a command that runs in a terminal of the client by `terminal/output`. A \
           model that does not see it goes on with a guess.",
     fix: "Read the output after the command has ended, and send it to the model as the result of the tool.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model calls shell output
-agent drops the output of terminals"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model calls shell output
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"tool_call","toolCallId":"$CALL","title":"$TITLE","kind":"execute","status":"pending"}}}"#,
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+model calls shell output"#,
+    fails: "agent drops the output of terminals",
+    passes: r#"agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"tool_call","toolCallId":"$CALL","title":"$TITLE","kind":"execute","status":"pending"}}}"#,
     run: Run::Talk(Setup::Editor, |agent| Box::pin(run(agent))),
 };
 

@@ -16,16 +16,12 @@ pub(super) static CHECK: Check = Check {
     why: "If the client advertises terminals, the agent can run commands in them, where the person sees the output as \
           it arrives. The agent must release each terminal when it is no longer needed.",
     fix: "Call `terminal/release` after the command has ended, also if it failed.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
 model calls shell terminal
 agent {"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"$SESSION","toolCall":{"toolCallId":"$CALL"},"options":[{"optionId":"allow","name":"Allow","kind":"allow_once"},{"optionId":"reject","name":"Reject","kind":"reject_once"}]}}
-client {"jsonrpc":"2.0","id":9,"result":{"outcome":{"outcome":"selected","optionId":"allow"}}}
-agent {"jsonrpc":"2.0","id":9,"method":"terminal/release","params":{"sessionId":"$SESSION","terminalId":"terminal-0"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model calls shell terminal
-agent {"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"$SESSION","toolCall":{"toolCallId":"$CALL"},"options":[{"optionId":"allow","name":"Allow","kind":"allow_once"},{"optionId":"reject","name":"Reject","kind":"reject_once"}]}}
-client {"jsonrpc":"2.0","id":9,"result":{"outcome":{"outcome":"selected","optionId":"allow"}}}
-agent {"jsonrpc":"2.0","id":9,"method":"terminal/release","params":{"sessionId":"$SESSION","terminalId":"$TERMINAL"}}"#,
+client {"jsonrpc":"2.0","id":9,"result":{"outcome":{"outcome":"selected","optionId":"allow"}}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":9,"method":"terminal/release","params":{"sessionId":"$SESSION","terminalId":"terminal-0"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":9,"method":"terminal/release","params":{"sessionId":"$SESSION","terminalId":"$TERMINAL"}}"#,
     run: Run::Talk(Setup::Editor, |agent| Box::pin(run(agent))),
 };
 

@@ -8,14 +8,11 @@ pub(super) static CHECK: Check = Check {
     why: "When an agent stops a turn, it must specify the corresponding stop reason: `max_tokens` if the maximum \
           token limit is reached. With `end_turn`, the text looks complete.",
     fix: "Map the model's reason to stop at its limit to `max_tokens`, unless the agent lets the model go on.",
-    fails: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
+    begins: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
 model reaches its limit
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
-agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
-    passes: r#"client {"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"$SESSION","prompt":[{"type":"text","text":"$PROMPT"}]}}
-model reaches its limit
-agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}
-agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"max_tokens"}}"#,
+agent {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"$SESSION","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"$CHUNK"}}}}"#,
+    fails: r#"agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}"#,
+    passes: r#"agent {"jsonrpc":"2.0","id":3,"result":{"stopReason":"max_tokens"}}"#,
     run: Run::Talk(Setup::Session, |agent| Box::pin(run(agent))),
 };
 
