@@ -125,7 +125,7 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         &[
             "advisories", "archive", "config", "digest", "edit", "finding", "handshake", "history", "install",
             "manifest", "http", "registry", "failure", "select", "position", "survey", "host", "text", "timestamp",
-            "sources", "verify", "revocations", "closure", "provenance",
+            "sources", "verify", "revocations", "closure", "provenance", "index",
         ],
     ),
     (

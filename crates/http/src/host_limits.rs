@@ -48,10 +48,9 @@ impl Hosts {
         Self { limits, by_name: Mutex::default() }
     }
 
-    /// The host of an address; each port is its own.
+    /// The host of an address; each port and protocol is its own.
     pub(super) fn of(&self, url: &Url) -> Arc<HostQueue> {
-        let name =
-            format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default());
+        let name = url.origin().ascii_serialization();
         let mut hosts = self.by_name.lock().unwrap_or_else(PoisonError::into_inner);
         hosts.entry(name).or_insert_with(|| Arc::new(HostQueue::new(self.limits))).clone()
     }
