@@ -119,7 +119,7 @@ fn processes_that_were_left_are_told_and_not_kept() {
 fn a_source_that_is_down_fails_once() {
     let verify = Verify::new();
     verify.npx("down-a", &["ok"]).npx("down-b", &["ok"]).npx("good", &["ok"]);
-    verify.agent("python", &json!({ "uvx": verify.package("snake==1.0.0", &["ok"]) }));
+    verify.agent("python", &json!({ "uvx": verify.package("python==1.0.0", &["ok"]) }));
     let run = verify.run(&["--jobs", "1", "--json", "--out", "c.json"]);
     let document: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(run.code, 3, "{}", run.stderr);

@@ -155,9 +155,6 @@ impl FromStr for PypiSpec {
         if !edges_are_plain(name) {
             return Err(SpecError::Name);
         }
-        if is_interpreter(name) {
-            return Err(SpecError::Interpreter);
-        }
         let mut extras = Vec::new();
         if let Some(list) = rest.strip_prefix('[') {
             let (list, behind) = list.split_once(']').ok_or(SpecError::Name)?;
@@ -169,15 +166,21 @@ impl FromStr for PypiSpec {
             }
             rest = behind;
         }
+        if is_interpreter(name, rest) {
+            return Err(SpecError::Interpreter);
+        }
         Ok(Self { name: name.to_owned(), extras, pin: pypi_pin(rest)? })
     }
 }
 
-/// Whether `uvx` takes a name for that of an interpreter: the name of an implementation, which a version may follow.
-fn is_interpreter(name: &str) -> bool {
+/// Whether `uvx` takes a specification for that of an interpreter: the name of an implementation, which a version may follow,
+/// and a version of Python.
+fn is_interpreter(name: &str, pin: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let version = ["cpython", "python", "pypy", "graalpy", "pyodide"].iter().find_map(|one| lower.strip_prefix(one));
-    version.is_some_and(|version| version.bytes().all(|b| b.is_ascii_digit() || b == b'.'))
+    let is_named = version.is_some_and(|version| version.bytes().all(|b| b.is_ascii_digit() || b == b'.'));
+    let major = pin.trim_start_matches(|c: char| !c.is_ascii_digit()).split('.').next();
+    is_named && matches!(major, Some("" | "2" | "3"))
 }
 
 fn pypi_pin(rest: &str) -> Result<Pin, SpecError> {
@@ -266,7 +269,8 @@ mod tests {
             ("-", SpecError::Option),
             ("", SpecError::Name),
             ("python@3.11.7", SpecError::Interpreter),
-            ("PyPy3.10==1.0", SpecError::Interpreter),
+            ("PyPy3.10==3.10", SpecError::Interpreter),
+            ("python", SpecError::Interpreter),
         ] {
             assert_eq!(pypi(text), Err(error), "{text}");
         }
