@@ -265,7 +265,6 @@ impl Error {
                     | Self::Unfit { .. }
                     | Self::Format { .. }
                     | Self::Misnamed(_)
-                    | Self::Fetch(FetchError { problem: Problem::Status(404 | 410), .. })
             )
     }
 

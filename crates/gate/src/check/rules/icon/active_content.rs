@@ -37,7 +37,7 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
             report
                 .range(icon.tag(node), format!("the element {} is active content", quote(name)))
                 .help("remove the element");
-        } else if !has_prefix(icon, node) && !is_one_of(ELEMENTS, node) {
+        } else if !has_prefix(icon, node) && !has_name(ELEMENTS, node) {
             report
                 .range(icon.tag(node), format!("{} is not an element of SVG, and would be HTML in a page", quote(name)))
                 .help("remove the element");
@@ -88,7 +88,7 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
     }
 }
 
-fn is_one_of(names: &[&str], node: Node<'_, '_>) -> bool {
+fn has_name(names: &[&str], node: Node<'_, '_>) -> bool {
     names.iter().any(|known| node.tag_name().name().eq_ignore_ascii_case(known))
 }
 
@@ -100,7 +100,7 @@ fn has_prefix(icon: &Icon<'_>, node: Node<'_, '_>) -> bool {
 /// `script` as one of SVG, whatever `xmlns` says.
 fn is_active(icon: &Icon<'_>, node: Node<'_, '_>) -> bool {
     let namespace = node.tag_name().namespace();
-    let is_named = is_one_of(ACTIVE, node) && (!has_prefix(icon, node) || namespace.is_none_or(|one| one == SVG));
+    let is_named = has_name(ACTIVE, node) && (!has_prefix(icon, node) || namespace.is_none_or(|one| one == SVG));
     is_named || namespace.is_some_and(|namespace| [XHTML, EVENTS].contains(&namespace))
 }
 
