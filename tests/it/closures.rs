@@ -224,6 +224,63 @@ fn a_list_with_other_bytes_is_not_used_and_neither_is_none() {
     }
 }
 
+#[test]
+fn a_list_of_a_host_that_fails_for_a_moment_is_not_passed_over() {
+    let people = people();
+    registry(&people.env, Some(&list("1.0.0", &json!({}))));
+    build(&people.env, "tree");
+    serve(&people, &people.env.path("tree"));
+    let index = people.server.url("/registry.json");
+    for (answer, cause) in [
+        (status(503), "503"),
+        (status(500), "500"),
+        (status(401), "401"),
+        (ok("<html>"), "entries.json cannot be used"),
+        (ok("{\"schema\": 2, \"lists\": \"\", \"views\": {}}"), "schema 2 is not known"),
+    ] {
+        people.answer("/entries.json", answer);
+        // Neither the first time nor afterwards, when there is a copy of the index.
+        let first = install_anew(&people, &index);
+        for run in [first, with_npm(&people, &mut people.command(&["install", "own", "--no-check", "--json"]))] {
+            let error = &serde_json::from_str::<Value>(&run.stdout).unwrap()["errors"][0]["message"];
+            let told = error.as_str().unwrap_or_default();
+            assert!(run.code == 3 && told.contains("the list of packages of own was not fetched"), "{cause}: {told}");
+            assert!(told.contains(cause) && called(&people).is_empty(), "{cause}: {told}");
+        }
+    }
+    serve(&people, &people.env.path("tree"));
+    let run = install_anew(&people, &index);
+    assert_eq!((run.code, called(&people).as_str()), (0, ""), "{}", run.stderr);
+}
+
+#[test]
+fn an_agent_of_a_registry_without_lists_needs_none() {
+    let people = people();
+    registry(&people.env, None);
+    build(&people.env, "tree");
+    serve(&people, &people.env.path("tree"));
+    let index = people.server.url("/registry.json");
+    // Stores that do not tell what they have answer 403 for what they lack.
+    for code in [404, 410, 403] {
+        people.answer("/entries.json", status(code));
+        let run = install_anew(&people, &index);
+        assert!(run.code == 0 && called(&people).contains("own@1.0.0"), "{code}: {}", run.stderr);
+        fs::remove_file(people.env.path("bin/called")).unwrap();
+    }
+    // A host that cannot be reached says nothing else than before.
+    fs::remove_dir_all(people.env.path("data")).unwrap();
+    for (path, ending, age) in [("home", ".index", 1), ("home", ".none", 25)] {
+        for name in files(&people.env.path(path)).iter().filter(|name| name.ends_with(ending)) {
+            let file = fs::File::options().write(true).open(people.env.path(path).join(name)).unwrap();
+            file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_hours(age)).unwrap();
+        }
+    }
+    let mut command = people.command(&["install", "own", "--no-check"]);
+    // Nothing is sent to the host of the index.
+    let run = with_npm(&people, command.env("HTTP_PROXY", "http://127.0.0.1:9").env("NO_PROXY", ""));
+    assert!(run.code == 0 && called(&people).contains("own@1.0.0"), "{}", run.stderr);
+}
+
 /// Builds and publishes a registry with a list, which it signs.
 fn publish_signed(people: &People, list: &str) {
     registry(&people.env, Some(list));

@@ -14,7 +14,7 @@ use super::load::{Error, Loaded, staleness};
 use super::place::{IndexLocation, IndexReader};
 use super::trust::{StatementProof, TrustError};
 use acp_registry_host::fs::read_bounded;
-use acp_registry_http::{Client, FetchError, shown};
+use acp_registry_http::{Client, FetchError, Problem, shown};
 use acp_registry_plan::closure::{CLOSURES, Closures, EARLIER_CLOSURES, EarlierClosures, WrongClosure};
 use acp_registry_plan::digest::Sha256;
 use acp_registry_plan::entries::{
@@ -176,7 +176,7 @@ fn read_beside(
     let document = read(DISCOVERY, DISCOVERY_LIMIT, signed);
     let view = match document.and_then(|document| Ok(View::parse(&document, view)?)) {
         // Other trees have none.
-        Err(_) if proof.is_none() => None,
+        Err(_) if proof.is_none() && root.join(DISCOVERY).symlink_metadata().is_err() => None,
         view => view?,
     };
     let Some(view) = view else { return Ok(None) };
@@ -226,6 +226,8 @@ enum Unusable {
     NoCopy(String),
     #[error(transparent)]
     Form(#[from] WrongForm),
+    #[error("{DISCOVERY} cannot be used: {0}")]
+    Document(WrongForm),
     #[error("an entry cannot be used: {0}")]
     Entry(String),
 }
@@ -236,7 +238,7 @@ impl Unusable {
         match self {
             Self::Fetch(error) => error.problem.is_answer(),
             Self::Digest(_) => true,
-            Self::NoCopy(_) | Self::Form(_) | Self::Entry(_) => false,
+            Self::NoCopy(_) | Self::Form(_) | Self::Document(_) | Self::Entry(_) => false,
         }
     }
 }
@@ -320,7 +322,13 @@ impl<'a> IndexedAgents<'a> {
                 }
                 Err(Absent::default())
             }
-            Err(error) => self.at_hand(known.as_ref(), of_index.as_ref(), Some(&error)).await,
+            Err(Unusable::Fetch(error)) if !error.problem.is_answer() || error.problem.may_pass() => {
+                self.at_hand(known.as_ref(), of_index.as_ref(), Some(&error)).await
+            }
+            Err(error) => {
+                tracing::debug!("the whole index is read: {error}");
+                Err(Absent::default())
+            }
         }
     }
 
@@ -349,12 +357,11 @@ impl<'a> IndexedAgents<'a> {
             (None, Some(client), None) => match (self.ask(client, &self.discovery, None).await, &copy) {
                 // As of the index, a copy serves while its host cannot be reached.
                 (Err(_), Some(copy)) => View::parse(copy.text.as_bytes(), self.view)?,
-                // Nothing says that there is one: most registries have none, and their agents can be installed.
-                (Err(error), None) => {
-                    tracing::debug!("it is not known whether entries are offered: {error}");
-                    None
-                }
-                (Ok(view), _) => view,
+                // So does what is known of a tree that has none.
+                (Err(Unusable::Fetch(error)), None) if !error.problem.is_answer() && self.lacked_entries() => None,
+                // Packages that a list leaves out, and scripts that it does not approve, are not taken because its host has
+                // failed for a moment.
+                (view, _) => view?,
             },
             (None, None, Some(_)) => return Err(Unusable::NoCopy(DISCOVERY.to_owned())),
             (None, None, None) => None,
@@ -369,6 +376,11 @@ impl<'a> IndexedAgents<'a> {
             },
             (text, ..) => text,
         }
+    }
+
+    /// Whether the tree has offered no entries when it was last asked, whenever that was.
+    fn lacked_entries(&self) -> bool {
+        self.copies().is_some_and(|copies| copies.lacked_entries(self.index))
     }
 
     /// The text of the only agent's entry in a view.
@@ -424,10 +436,11 @@ impl<'a> IndexedAgents<'a> {
         client: &Client,
         address: &Url,
         known: Option<&(View, Copy)>,
-    ) -> Result<Option<View>, FetchError> {
+    ) -> Result<Option<View>, Unusable> {
         let validators = known.map(|(_, copy)| &copy.head.validators);
         let answer = match client.revalidate(address, DISCOVERY_LIMIT, validators).await {
-            Err(error) if error.problem.is_answer() && !error.problem.may_pass() => {
+            // Stores that do not tell what they have answer 403 for what they lack.
+            Err(error) if matches!(error.problem, Problem::Status(403 | 404 | 410)) => {
                 tracing::debug!("no entries are offered: {error}");
                 return Ok(None);
             }
@@ -443,10 +456,7 @@ impl<'a> IndexedAgents<'a> {
             tracing::debug!("{} is not what is signed", shown(&self.discovery));
             return Ok(None);
         }
-        let view = View::parse(&body, self.view).unwrap_or_else(|error| {
-            tracing::debug!("{} cannot be used: {error}", shown(&self.discovery));
-            None
-        });
+        let view = View::parse(&body, self.view).map_err(Unusable::Document)?;
         if let (Some(_), Some(copies), Ok(text)) = (&view, self.copies(), str::from_utf8(&body)) {
             let sha256 = Sha256::of(text).to_string();
             let kept = copies.keep(&self.discovery, (text, &sha256), answer.validators, answer.max_age);

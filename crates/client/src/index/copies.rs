@@ -217,6 +217,11 @@ impl Copies {
         age(&self.lack(index)).is_some_and(|age| age < ASKED)
     }
 
+    /// Whether it has offered none when it was last asked, as far as that is known.
+    pub(super) fn lacked_entries(&self, index: &Url) -> bool {
+        self.lack(index).is_file()
+    }
+
     /// Records that the tree of an index offers no entries now.
     pub(super) fn note_lack(&self, index: &Url) {
         if let Err(error) = self.write(&self.lack(index), b"") {
