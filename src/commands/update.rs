@@ -135,7 +135,9 @@ fn text(report: &UpdateReport, to: Option<&str>) -> String {
             (None, Some(time)) => format!(" (until {time})"),
             (None, None) => " (its age is unknown)".to_owned(),
         };
-        text.push_str(&format!("held {id} {from} -> {to}{why}\n"));
+        // The index of another registry may have the same version, or none.
+        let to = if from == to { String::new() } else { format!(" -> {to}") };
+        text.push_str(&format!("held {id} {from}{to}{why}\n"));
     }
     for Pinned { id, version, available } in &report.pinned {
         text.push_str(&format!("pinned {id} {version} (the index has {available})\n"));

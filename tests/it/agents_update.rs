@@ -118,3 +118,81 @@ fn new_arguments_for_the_same_bytes_send_nothing() {
     assert_eq!(people.run(&["install", "a", "--refresh"]).code, 0);
     assert_eq!((people.run(&["run", "a"]).stdout.as_str(), archives()), ("a-1.0.0 --new\n", before));
 }
+
+/// Whoever gets the id of an agent of one registry into another one does not get the agent.
+#[test]
+fn an_agent_is_updated_from_the_registry_that_it_is_from() {
+    let people = people();
+    assert_eq!(people.run(&["install", "a", "b"]).code, 0);
+    let host = &people.server.host;
+    let own = people.server.url("/");
+    // With a password, which is written nowhere.
+    let index = format!("http://me:hunter2@{host}/other/registry.json");
+    let here = people.server.url("/other/");
+    let publish = |agents: &[Value]| {
+        people.serve("/other/registry.json", json!({ "version": "1.0.0", "agents": agents }).to_string());
+    };
+    publish(&[people.agent_of("a", "3.0.0", &archive("other"), None)]);
+    let update = |more: &[&str]| people.json(&[&["update", "--index", &index, "--refresh"], more].concat());
+
+    for more in [&[][..], &["--dry-run"]] {
+        let (code, report) = update(more);
+        let held = |id: &str, (from, to): (&str, &str), rest: String| {
+            json!({ "id": id, "from": from, "to": to, "reason": "other-registry", "until": null,
+                    "message": format!("it is from {own}{rest}") })
+        };
+        let all = [
+            held("a", ("1.0.0", "3.0.0"), format!("; name it to take it from {here}")),
+            held("b", ("2.0.0", "2.0.0"), format!(", and {here} does not have it")),
+        ];
+        assert_eq!((code, &report["held"], &report["gone"]), (0, &json!(all), &json!([])), "{report}");
+        assert_eq!(report["updates"], json!([]));
+    }
+    let run = people.run(&["update", "--index", &index]);
+    assert!(run.stdout.contains(&format!("held b 2.0.0: it is from {own}, and ")), "{}", run.stdout);
+    assert!(run.stdout.contains(&format!("held a 1.0.0 -> 3.0.0: it is from {own};")), "{}", run.stdout);
+    assert_eq!(people.run(&["run", "a", "--index", &index]).stdout, "a-1.0.0 acp\n");
+    // Another index of the same registry is beside it.
+    people.serve("/preview.json", json!({ "version": "1.0.0", "agents": [people.agent("a", "1.1.0")] }).to_string());
+    let (_, report) = people.json(&["update", "a", "--index", &people.server.url("/preview.json")]);
+    assert_eq!((text(&report["updates"][0], "to"), &report["held"]), ("1.1.0", &json!([])), "{report}");
+
+    // A registry may have moved.
+    let (code, report) = update(&["b"]);
+    assert_eq!((code, text(&report["held"][0], "reason"), &report["gone"]), (0, "other-registry", &json!([])));
+    let run = people.run(&["update", "a", "--index", &index]);
+    let note = format!("note: a is from {own}, and is asked for in {here} now");
+    assert!(run.code == 0 && run.stderr.contains(&note), "{}", run.stderr);
+    assert_eq!(
+        (run.stdout.as_str(), people.run(&["run", "a"]).stdout.as_str()),
+        ("updated a 1.1.0 -> 3.0.0\n", "other acp\n")
+    );
+    let (_, report) = people.json(&["update"]);
+    let held: Vec<&str> = report["held"].as_array().unwrap().iter().map(|held| text(held, "id")).collect();
+    assert_eq!((held, &report["up_to_date"]), (vec!["a"], &json!(["b"])), "{report}");
+    // So may one with the same version.
+    publish(&[people.agent("b", "2.0.0")]);
+    let run = people.run(&["update", "b", "--index", &index, "--refresh"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, "everything is up to date\n"), "{}", run.stderr);
+    assert_eq!(update(&[]).1["up_to_date"], json!(["b"]));
+    // A repair changes no registry, and an installation says so.
+    std::fs::remove_file(people.root().join("agents/b").join(folder(&people, "b")).join("files/README")).unwrap();
+    assert_eq!(people.json(&["doctor", "--fix"]).0, 0);
+    assert_eq!(update(&[]).1["up_to_date"], json!(["b"]));
+    let run = people.run(&["install", "b"]);
+    assert!(
+        run.code == 0 && run.stderr.contains(&format!("b is from {here}, and is asked for in {own} now")),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(text(&update(&[]).1["held"][0], "id"), "b");
+    for name in crate::people::files(&people.root()).iter().filter(|name| name.ends_with("json")) {
+        assert!(!people.env.read(&format!("data/{name}")).contains("hunter2"), "{name}");
+    }
+}
+
+/// The directory of the only version of an agent.
+fn folder(people: &crate::people::People, id: &str) -> String {
+    let mut found = std::fs::read_dir(people.root().join("agents").join(id)).unwrap().flatten();
+    found.find_map(|item| item.path().is_dir().then(|| item.file_name().into_string().unwrap())).unwrap()
+}

@@ -62,7 +62,10 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     (
         "client",
         "store",
-        &["documents", "install", "json", "manifest", "failure", "resolve", "host", "text", "timestamp", "provenance"],
+        &[
+            "documents", "install", "json", "manifest", "failure", "resolve", "host", "text", "timestamp",
+            "provenance", "revocations",
+        ],
     ),
     (
         "client",

@@ -520,7 +520,9 @@ UpdateHeld = TypedDict(
         'id': str,
         'from': str,
         'to': str,
-        'reason': Literal['min-age', 'unknown-age', 'cooldown', 'revoked'],
+        'reason': Literal[
+            'min-age', 'unknown-age', 'cooldown', 'revoked', 'other-registry'
+        ],
         'until': str | None,
         'message': NotRequired[str],
     },

@@ -694,7 +694,7 @@ export interface UpdateDocument {
   command: 'update';
   /** Agents with a newer version. */
   updates: UpdateUpdate[];
-  /** Updates that wait: for `--min-age`, for a cooldown of npm or uv, or for a version that is not revoked. */
+  /** Updates that wait: for `--min-age`, for a cooldown of npm or uv, for a version that is not revoked, or to be named, where the agent is from another registry. */
   held: UpdateHeld[];
   /** Agents that stay at their version. */
   pinned: UpdatePinned[];
@@ -775,13 +775,13 @@ export interface UpdateHeld {
   id: string;
   /** The installed version. */
   from: string;
-  /** The newer version. */
+  /** The newer version. Of `other-registry`: the version in this index, or the installed one where it has none. */
   to: string;
-  /** `min-age`: too young; `unknown-age`: no source states its age; `cooldown`: a setting of npm or uv holds it back; `revoked`: the registry has revoked it. */
-  reason: 'min-age' | 'unknown-age' | 'cooldown' | 'revoked';
+  /** `min-age`: too young; `unknown-age`: no source states its age; `cooldown`: a setting of npm or uv holds it back; `revoked`: the registry has revoked it; `other-registry`: the agent is from another registry than this index, and was not named. */
+  reason: 'min-age' | 'unknown-age' | 'cooldown' | 'revoked' | 'other-registry';
   /** When it is old enough; null if that is unknown, or if only another setting allows it. RFC 3339. */
   until: string | null;
-  /** Of a cooldown: the setting, its place and the newest version that is allowed, as a sentence. Of a revoked version: what the registry says. */
+  /** Of a cooldown: the setting, its place and the newest version that is allowed, as a sentence. Of a revoked version: what the registry says. Of another registry: which one. */
   message?: string;
 }
 export interface UpdatePinned {

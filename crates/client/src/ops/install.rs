@@ -20,7 +20,7 @@ use crate::install::newer;
 use crate::install::{Interpreter, Kind, Source};
 use crate::lockfile::{LockFile, Locker, NAME};
 use crate::provenance::Require;
-use crate::resolve::{Plan, PlanOptions, resolve};
+use crate::resolve::{OfferOrigin, Plan, PlanOptions, resolve};
 use crate::session::{AgentSpec, InstallEvent, InstallRequest, Liveness, PATIENCE, Session, Terms};
 use crate::store::{InstallOutcome, PinChange};
 
@@ -225,6 +225,12 @@ async fn plan_all(
         };
         let kept = session.kept(named, events);
         let plan = plan(kept.as_ref().unwrap_or(named), request.dist, index, session, events).await?;
+        if let Ok(Some(agent)) = session.store.agent(&plan.id)
+            && let Some(other) = agent.current.receipt.other_registry(session.store.revocations.as_deref())
+            && plan.origin != OfferOrigin::Installed
+        {
+            note_registry(&plan.id, other, events);
+        }
         tasks.push(InstallRequest { pin, terms: request.terms(), ..InstallRequest::new(plan) });
     }
     Ok(tasks)
@@ -234,6 +240,11 @@ async fn plan_all(
 pub(super) fn note_pin(id: &AgentId, version: &str, events: &Events<'_>) {
     let until = format!("`acp-registry update --unpin {id}`");
     events(Event::Note(&format!("{id} stays at {version} from now on, until {until}")));
+}
+
+/// Says that an agent which was named changes its registry.
+pub(super) fn note_registry(id: &AgentId, (here, there): (&str, &str), events: &Events<'_>) {
+    events(Event::Note(&format!("{id} is from {there}, and is asked for in {here} now")));
 }
 
 /// Adds the agent's package as an alternative, if the installation of its archive failed. A missing version is a usage

@@ -15,7 +15,7 @@ use url::Url;
 
 use super::agents::read_agents;
 use super::find::installed;
-use super::install::{ask, install_all, install_one, note_pin};
+use super::install::{ask, install_all, install_one, note_pin, note_registry};
 use super::repair::{Need, repair};
 use super::{Event, Events, Report, learn_revocations, learn_versions, load, seconds, waiting, warn_of_revocation};
 use crate::index::{Index, Missing};
@@ -70,20 +70,22 @@ pub struct AgentUpdate {
     plan: Plan,
 }
 
-/// An agent whose newer version is revoked, too young, or of an unknown release date. A cooldown of npm or uv has a message.
+/// An agent whose newer version is revoked, too young, or of an unknown release date, or that is from another registry. All but
+/// an age have a message.
 #[derive(Debug, Serialize)]
 pub struct HeldUpdate {
     /// The agent.
     pub id: AgentId,
     /// The current version.
     pub from: String,
-    /// The version in the index.
+    /// The version in the index; the current one where another registry's index has none.
     pub to: String,
-    /// `min-age`, `unknown-age`, `cooldown` or `revoked`.
+    /// `min-age`, `unknown-age`, `cooldown`, `revoked` or `other-registry`.
     pub reason: &'static str,
     /// When the version is old enough, if known. RFC 3339.
     pub until: Option<String>,
-    /// The setting that holds it back, with the newest version that is allowed, as a sentence.
+    /// What holds it back, as a sentence: a setting with the newest version that is allowed, a recall, or the registry that the
+    /// agent is from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
@@ -147,6 +149,8 @@ struct Work {
     repairs: Vec<(Version, Need)>,
     /// Agents whose version the index starts in another way than before.
     changed: Vec<Plan>,
+    /// Agents of another registry, which has the same version, that are from the registry of the index from now on.
+    moved: Vec<AgentId>,
 }
 
 impl Work {
@@ -168,6 +172,26 @@ impl Work {
                 false
             }
         }
+    }
+
+    /// Holds an agent of another registry back: whoever has its id here may be another publisher. `to` is the version in the index,
+    /// if it has one.
+    fn hold_other(&mut self, agent: &StoredAgent, to: Option<String>, (here, there): (&str, &str), is_named: bool) {
+        let receipt = &agent.current.receipt;
+        let rest = match &to {
+            Some(_) if !is_named => format!("; name it to take it from {here}"),
+            Some(_) => format!(", and {here} has no newer version"),
+            None => format!(", and {here} does not have it"),
+        };
+        let from = receipt.version.clone();
+        self.report.held.push(HeldUpdate {
+            id: agent.id.clone(),
+            to: to.unwrap_or_else(|| from.clone()),
+            from,
+            reason: "other-registry",
+            until: None,
+            message: Some(format!("it is from {there}{rest}")),
+        });
     }
 
     fn fail(&mut self, id: &AgentId, failure: impl Into<Failure>) {
@@ -208,7 +232,8 @@ pub async fn update(session: &Session, request: &Update, events: &Events<'_>) ->
     if let Some(to) = &to {
         learn_versions(session, to, &index).await?;
     }
-    let mut work = sort(&installed, to.as_ref(), &index, session, events).await;
+    let choice = Choice { is_named: !request.agents.is_empty(), to: to.as_ref() };
+    let mut work = sort(&installed, choice, &index, session, events).await;
     for (id, failure) in damaged {
         work.fail(&id, failure);
     }
@@ -269,11 +294,20 @@ fn chosen(ids: &[String], session: &Session) -> Result<(Vec<StoredAgent>, BTreeM
     Ok((chosen.collect(), damaged))
 }
 
+/// How the agents to update were chosen.
+#[derive(Clone, Copy)]
+struct Choice<'a> {
+    /// Whether a person has named them.
+    is_named: bool,
+    /// The agent, of which there is one then, and the version that it is brought to.
+    to: Option<&'a AgentSpec>,
+}
+
 /// Compares every agent with the index, or one with the version that it is brought to. The failure of one does not stop the
 /// others.
 async fn sort(
     installed: &[StoredAgent],
-    to: Option<&AgentSpec>,
+    Choice { is_named, to }: Choice<'_>,
     index: &Index,
     session: &Session,
     events: &Events<'_>,
@@ -289,6 +323,14 @@ async fn sort(
             work.fail(&id, error);
             continue;
         }
+        let other = agent.current.receipt.other_registry(session.store.revocations.as_deref());
+        if let Some(other) = other.filter(|_| !is_named) {
+            work.refuse_revoked(&agent.current, session, events);
+            work.repairs.extend(needed(agent));
+            let to = index.agent(&id).ok().flatten().map(|entry| entry.version);
+            work.hold_other(agent, to, other, is_named);
+            continue;
+        }
         let entry = match index.agent(&id) {
             Ok(Some(entry)) => entry,
             Ok(None) => {
@@ -296,7 +338,10 @@ async fn sort(
                 match Missing::of(&id, index) {
                     Missing::UnknownAgent { .. } if to.is_none() => {
                         work.refuse_revoked(&agent.current, session, events);
-                        work.report.gone.push(id);
+                        match other {
+                            Some(other) => work.hold_other(agent, None, other, is_named),
+                            None => work.report.gone.push(id),
+                        }
                     }
                     missing => work.fail(&id, missing),
                 }
@@ -320,11 +365,27 @@ async fn sort(
             work.repairs.extend(needed(agent));
             continue;
         }
-        match compare(agent, &offers, to, session, &host).await {
+        let status = compare(agent, &offers, to, session, &host).await;
+        if let (Some(other), Ok(status)) = (other, &status) {
+            match status {
+                UpdateStatus::UpToDate(plan) if !AgentVersion::is_same(&plan.version, &from) => {
+                    work.repairs.extend(needed(agent));
+                    work.hold_other(agent, Some(plan.version.clone()), other, is_named);
+                    continue;
+                }
+                UpdateStatus::UpToDate(_) | UpdateStatus::Outdated(_) => note_registry(&id, other, events),
+            }
+        }
+        match status {
             Err(error) => work.fail(&id, error),
             Ok(UpdateStatus::UpToDate(_)) if !work.refuse_revoked(&agent.current, session, events) => {}
             Ok(UpdateStatus::UpToDate(plan)) => match session.store.refuse_changed(&plan) {
                 Err(error) => work.fail(&id, error),
+                Ok(()) if other.is_some() => {
+                    work.moved.push(id.clone());
+                    work.repairs.extend(needed(agent));
+                    work.report.up_to_date.push(id);
+                }
                 Ok(()) => match needed(agent) {
                     Some(repair) => work.repairs.push(repair),
                     None if !agent.current.receipt.clone().follow(&plan) => work.report.up_to_date.push(id),
@@ -422,6 +483,11 @@ async fn apply(
                 work.report.held.push(HeldUpdate { id, from, to, reason: "cooldown", until, message });
             }
             Err(failure) => work.fail(&update.id, failure),
+        }
+    }
+    for id in std::mem::take(&mut work.moved) {
+        if let Err(error) = session.store.take_over(&id, &waiting(events)).await {
+            work.fail(&id, error);
         }
     }
     for plan in std::mem::take(&mut work.changed) {

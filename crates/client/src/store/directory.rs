@@ -37,7 +37,8 @@ pub struct Store {
     pub patience: Duration,
     /// Whether agents are started although other people can change them, see [`Store::refuse_foreign`].
     pub trusts_others: bool,
-    /// Where the registry of what is installed from now on publishes the versions that it recalls; receipts keep it.
+    /// Where the registry of what is installed from now on publishes the versions that it recalls; receipts keep it, and with it
+    /// the registry.
     pub revocations: Option<String>,
     /// Whether [`Store::uninstall`] and [`Store::collect_garbage`] only report what they would remove.
     pub only_looks: bool,

@@ -91,10 +91,13 @@ impl Store {
         let place = agent.join(plan.folder());
         let there = if order.again { None } else { undamaged(&place).await };
         let was_there = there.is_some();
+        // What is only installed again stays that of its registry, whichever index is at hand.
+        let registry = self.revocations.as_ref().filter(|_| is_of_index(plan));
         let (mut is_repaired, mut leftover) = (false, None);
         let version = if let Some(mut version) = there {
             is_repaired = version.follow_interpreter(&order.installer.environment);
-            if version.receipt.follow(plan) || is_repaired {
+            let is_moved = version.receipt.come_from(registry);
+            if version.receipt.follow(plan) || is_repaired || is_moved {
                 version.write_receipt()?;
             }
             version
@@ -173,7 +176,8 @@ impl Store {
         let mut placed = placed.map_err(failed)?;
         refuse_other_bytes(&known, plan, &mut placed.proof)?;
         let mut receipt = describe(plan, placed, target.clone()).await?;
-        receipt.revocations.clone_from(&self.revocations);
+        let kept = known.iter().filter(|_| !is_of_index(plan)).find_map(|known| known.revocations.clone());
+        receipt.revocations = kept.or_else(|| self.revocations.clone());
         receipt.named_by = named_by.unwrap_or_default();
         let exchange = if let Some(exchange) = exchange {
             exchange
@@ -244,6 +248,16 @@ impl Store {
             version.write_receipt()?;
         }
         Ok(is_other)
+    }
+
+    /// Records that an agent is from the registry of this store from now on.
+    ///
+    /// # Errors
+    /// [`Error`]; the agent has not changed then.
+    pub(crate) async fn take_over(&self, id: &AgentId, waiting: &Waiting<'_>) -> Result<(), Error> {
+        let _lock = self.lock(id, &format!("noting the registry of {id}"), waiting).await?;
+        let mut version = self.agent(id)?.ok_or_else(|| self.not_installed(id))?.current;
+        if version.receipt.come_from(self.revocations.as_ref()) { version.write_receipt() } else { Ok(()) }
     }
 
     /// Records whether an installed version has answered, unless it was removed meanwhile.
@@ -488,6 +502,11 @@ fn changed(plan: &Plan, change: VersionChange) -> Error {
     Error::Changed { id: plan.id.to_string(), version: plan.version.clone(), change }
 }
 
+/// Whether a plan comes from the registry of the index, and not from what is installed or from a lock file.
+fn is_of_index(plan: &Plan) -> bool {
+    matches!(plan.origin, OfferOrigin::Index | OfferOrigin::Preview | OfferOrigin::Earlier)
+}
+
 /// How a plan differs from a receipt of the same kind, before anything is fetched.
 fn announced(known: &Receipt, plan: &Plan) -> Option<VersionChange> {
     let target = match &plan.source {
@@ -506,8 +525,7 @@ fn announced(known: &Receipt, plan: &Plan) -> Option<VersionChange> {
     if !claims.is_empty() {
         return None;
     }
-    let is_of_index = matches!(plan.origin, OfferOrigin::Index | OfferOrigin::Preview | OfferOrigin::Earlier);
-    if is_of_index && known.proof.verified == DigestSource::Manifest {
+    if is_of_index(plan) && known.proof.verified == DigestSource::Manifest {
         return Some(VersionChange::NoDigest { known: digest.to_string() });
     }
     let known = known.source.target()?;

@@ -15,6 +15,7 @@ use crate::resolve::{Host, Plan};
 use acp_registry_host::fs::Replacement;
 use acp_registry_plan::json;
 use acp_registry_plan::manifest::{AgentId, Platform, env_name};
+use acp_registry_plan::revocations::REVOKED;
 use acp_registry_plan::text::quote;
 use acp_registry_plan::timestamp::Timestamp;
 
@@ -54,7 +55,8 @@ pub struct Receipt {
     pub named_by: BTreeSet<String>,
     /// SHA-256 of the index that named all this.
     pub index_sha256: Option<String>,
-    /// Where the registry of that index publishes the versions that it recalls.
+    /// Where the registry that the version is from publishes the versions that it recalls: its recalls count for the version, and
+    /// updates come from there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revocations: Option<String>,
     /// When it was installed, by RFC 3339.
@@ -75,6 +77,14 @@ impl Receipt {
     /// Whether a lock file named its packages: without the file, they would be installed with other dependencies.
     pub(crate) fn needs_lock_file(&self) -> bool {
         self.proof.verified == DigestSource::Lock && self.source.kind() != Kind::Binary
+    }
+
+    /// The registry whose recalls are in this place, and the one that the version is from if that is another: the folders of their
+    /// indexes, as addresses without secrets or paths.
+    pub(crate) fn other_registry<'a>(&'a self, revocations: Option<&'a str>) -> Option<(&'a str, &'a str)> {
+        let folder = |place: &'a str| place.strip_suffix(REVOKED).unwrap_or(place);
+        let (here, there) = (folder(revocations?), folder(self.revocations.as_deref()?));
+        (here != there).then_some((here, there))
     }
 
     /// Whether what starts the agent was there when it was installed.
@@ -160,6 +170,15 @@ impl Receipt {
     /// The platform, if its programs do not run on this host: that of a machine or an image for which it was installed.
     pub(crate) fn foreign_platform(&self, host: &Host) -> Option<Platform> {
         self.platform.filter(|platform| ![host.platform, host.emulated].contains(&Some(*platform)))
+    }
+
+    /// Takes over which registry the version is from. Returns whether that has changed.
+    pub(super) fn come_from(&mut self, revocations: Option<&String>) -> bool {
+        let is_new = revocations.is_some() && self.revocations.as_ref() != revocations;
+        if is_new {
+            self.revocations = revocations.cloned();
+        }
+        is_new
     }
 
     /// Takes over how a newer index starts the same bytes. Returns whether anything has changed.
