@@ -174,18 +174,18 @@ fn an_agent_of_which_no_version_is_started_is_started_again() {
         assert_eq!(scene.installations(), 1);
     }
     // A version that is known is installed again, although another one is there.
-    let gone = json!({ "schema": 1, "folder": "0.9.0-0123456789ab", "is_pinned": true }).to_string();
-    fs::write(&current, gone).unwrap();
+    assert_eq!(scene.run(&["install", "p@0.9.0"]).code, 0);
+    fs::remove_dir_all(text(&scene.json(&["which", "p"]), "install_dir")).unwrap();
     let run = scene.run(&["doctor", "--fix"]);
     assert!(run.code == 0 && run.stderr.contains("repaired p: 0.9.0 is started from now on"), "{}", run.stderr);
-    assert_eq!((&scene.json(&["which", "p"])["pinned"], scene.installations()), (&json!(true), 2));
+    assert_eq!((&scene.json(&["which", "p"])["pinned"], scene.installations()), (&json!(true), 3));
     // So is one whose directory is gone.
     assert_eq!(scene.run(&["uninstall", "p"]).code, 0);
     assert_eq!(scene.run(&["install", "p"]).code, 0);
     fs::remove_dir_all(&folder).unwrap();
     let run = scene.run(&["doctor", "--fix"]);
     assert!(run.code == 0 && run.stderr.contains("repaired p: 1.0.0 is started"), "{}", run.stderr);
-    assert_eq!((scene.doctor(&["p"]), scene.installations()), (vec![], 4));
+    assert_eq!((scene.doctor(&["p"]), scene.installations()), (vec![], 5));
     scene.people.publish(&[]);
     fs::remove_file(folder.join("receipt.json")).unwrap();
     let run = scene.run(&["doctor", "--fix", "--refresh"]);

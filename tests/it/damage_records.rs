@@ -119,6 +119,38 @@ fn a_version_whose_receipt_is_lost_is_installed_again_and_no_other() {
     }
 }
 
+#[test]
+fn a_version_whose_receipt_is_lost_is_not_replaced_by_other_bytes_of_its_number() {
+    for name in ["a", "a@1.0.0"] {
+        let (people, folder) = installed();
+        assert_eq!(people.run(&["install", name]).code, 0);
+        let own = people.agent("a", "1.0.0");
+        let mut other = people.agent_of("a", "1.0.0-other", &archive("other"), None);
+        other["version"] = "1.0.0".into();
+        people.publish(&[other]);
+        fs::remove_file(folder.join("receipt.json")).unwrap();
+        for run in [&["doctor", "--fix", "a"][..], &["run", "a"], &["install", "a", "--refresh"], &["install", name]] {
+            let refused = people.run(run);
+            let told = "its record is lost, and what is offered as this version is from another place";
+            assert!(refused.stderr.contains(told) || refused.stdout.contains(told), "{run:?}: {}", refused.stderr);
+            assert!(refused.code == 4 || run[0] == "doctor", "{run:?}: {}", refused.stderr);
+            assert!(!folder.join("receipt.json").exists(), "{run:?}");
+        }
+        // The same bytes are.
+        people.publish(&[own]);
+        let run = people.run(&["install", "a", "--refresh"]);
+        assert!(run.code == 0 && folder.join("receipt.json").exists(), "{}", run.stderr);
+        // A person may want the others.
+        fs::remove_file(folder.join("receipt.json")).unwrap();
+        let mut other = people.agent_of("a", "1.0.0-other", &archive("other"), None);
+        other["version"] = "1.0.0".into();
+        people.publish(&[other]);
+        assert_eq!(people.run(&["uninstall", "a"]).code, 0);
+        assert_eq!(people.run(&["install", "a", "--refresh"]).code, 0);
+        assert_eq!(people.run(&["run", "a"]).stdout, "other acp\n");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn one_damaged_agent_keeps_no_other_from_its_turn() {

@@ -20,7 +20,7 @@ use crate::index::{Entry, Found, Index, Match, Missing, Query, Reading};
 use crate::install::{Kind, Start};
 use crate::resolve::{Offer, OfferOrigin, Plan};
 use crate::session::{AgentSpec, Permissions, Session};
-use crate::store::{StoredAgent, Version};
+use crate::store::{LostVersion, StoredAgent, Version};
 
 /// The document of an installed version, or of a plan for it.
 pub(super) fn installed(version: &Version, session: &Session) -> Result<Launch, Failure> {
@@ -41,6 +41,19 @@ pub(super) fn planned(plan: &Plan, session: &Session) -> Result<Launch, Failure>
         return installed(&version, session);
     }
     Ok(store.document(plan))
+}
+
+/// The plan that installs what was in the directory of a version whose receipt is lost, whatever its kind of distribution.
+pub(super) async fn find_lost(named: &AgentSpec, lost: &LostVersion, index: &Index, session: &Session) -> Option<Plan> {
+    for kind in Kind::ALL {
+        if let Ok(plan) = session.plan(named, Some(kind), index).await
+            && let Ok(plan) = session.with_closure(plan).await
+            && plan.folder() == lost.folder
+        {
+            return Some(plan);
+        }
+    }
+    None
 }
 
 /// Plans the installation of an agent in the index, or of an installed version of it. Reports the parts of the agent's

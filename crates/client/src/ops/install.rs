@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use acp_registry_host::fs::temporary;
 use acp_registry_plan::documents::{IndexOrigin, Launch};
 use acp_registry_plan::failure::{AgentFailure, Code, Failure};
-use acp_registry_plan::manifest::AgentId;
+use acp_registry_plan::manifest::{AgentId, Version};
 use acp_registry_plan::text::{escape, printable, quote};
 use futures_util::stream::{self, StreamExt as _};
 use serde::{Deserialize, Serialize};
 
 use super::agents::settle;
-use super::find::{find_offer, installed, plan, planned};
+use super::find::{find_lost, find_offer, installed, plan, planned};
 use super::{Event, Events, Report, Starting, check_revoked, learn_revocations, learn_versions, load, waiting};
 use crate::index::Index;
 use crate::install::newer;
@@ -224,7 +224,14 @@ async fn plan_all(
             None => PinChange::Keep,
         };
         let kept = session.kept(named, events);
-        let plan = plan(kept.as_ref().unwrap_or(named), request.dist, index, session, events).await?;
+        let wanted = kept.as_ref().unwrap_or(named);
+        let mut plan = plan(wanted, request.dist, index, session, events).await?;
+        if let Some(lost) = session.store.lost_version(&plan.id).filter(|_| request.dist.is_none())
+            && Version::is_same(&lost.version, &plan.version)
+            && let Some(same) = find_lost(wanted, &lost, index, session).await
+        {
+            plan = same;
+        }
         if let Ok(Some(agent)) = session.store.agent(&plan.id)
             && let Some(other) = agent.current.receipt.other_registry(session.store.revocations.as_deref())
             && plan.origin != OfferOrigin::Installed

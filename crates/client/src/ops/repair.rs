@@ -5,7 +5,7 @@ use acp_registry_plan::failure::{Code, Failure};
 use acp_registry_plan::manifest::AgentId;
 use acp_registry_plan::text::{escape, quote};
 
-use super::find::plan;
+use super::find::{find_lost, plan};
 use super::install::{explain, install_one};
 use super::{Event, Events, learn_revocations, learn_versions, load, waiting};
 use crate::doctor::DiagnosedAgent;
@@ -131,14 +131,10 @@ async fn plan_lost(
 ) -> Result<Plan, Failure> {
     let named = AgentSpec::exact(id, &lost.version);
     learn_versions(session, &named, index).await?;
-    for kind in Kind::ALL {
-        if let Ok(plan) = session.plan(&named, Some(kind), index).await
-            && let Ok(plan) = session.with_closure(plan).await
-            && plan.folder() == lost.folder
-        {
-            return Ok(plan);
-        }
+    if let Some(plan) = find_lost(&named, lost, index, session).await {
+        return Ok(plan);
     }
+    // The store refuses another place of the same version.
     plan(&named, None, index, session, events).await.map_err(|failure| {
         if failure.kind() != Code::UnknownVersion {
             return failure;

@@ -255,6 +255,9 @@ pub enum VersionChange {
         /// The value of the received bytes.
         now: String,
     },
+    /// Its receipt is lost, and it was not installed from what is offered now.
+    #[error("its record is lost, and what is offered as this version is from another place than it was installed from")]
+    Lost,
     /// It would be installed from another kind of distribution, which was not asked for.
     #[error("it is installed as {}, and is offered as {} now", known.as_str(), now.as_str())]
     Kind {

@@ -10,7 +10,7 @@ use acp_registry_plan::manifest::{self, AgentId};
 use tokio::task::spawn_blocking;
 
 use super::directory::{ASIDE, Current, FILES, IN_USE, NEW, Waiting};
-use super::{Damage, Error, PinChange, Receipt, Store, Version, VersionChange, integrity, leftovers};
+use super::{Damage, Error, LostVersion, PinChange, Receipt, Store, Version, VersionChange, integrity, leftovers};
 use crate::install::{
     self, DigestSource, Installer, Kind, Placed, Progress, Proof, Source, cancellable, is_same_package,
 };
@@ -102,6 +102,7 @@ impl Store {
             }
             version
         } else {
+            self.refuse_instead_of_lost(plan)?;
             leftovers::clear(agent)?;
             let (version, work) = self.install_new(order, agent, &place).await?;
             leftover = Some(work);
@@ -461,6 +462,18 @@ impl Store {
             change = change.or_else(|| Some(VersionChange::Kind { known: other?, now: plan.kind() }));
         }
         change.map_or(Ok(()), |change| Err(changed(plan, change)))
+    }
+
+    /// Refuses a plan that gives other bytes to the version that is started, whose receipt is lost. All that is known of it is
+    /// the name of its directory, which says where its bytes came from. A kind of distribution that was named is wanted, and a
+    /// lock file has digests.
+    fn refuse_instead_of_lost(&self, plan: &Plan) -> Result<(), Error> {
+        let is_other = |lost: &LostVersion| {
+            manifest::Version::is_same(&lost.version, &plan.version) && lost.folder != plan.folder()
+        };
+        let is_free = plan.is_kind_wanted || plan.origin == OfferOrigin::Lock;
+        let lost = self.lost_version(&plan.id).filter(|lost| !is_free && is_other(lost));
+        lost.map_or(Ok(()), |_| Err(changed(plan, VersionChange::Lost)))
     }
 
     /// What the version that is started has proven of its publisher, or the last of the others if none is started.
