@@ -227,6 +227,45 @@ fn a_damaged_version_that_settings_name_is_repaired_beside_the_current_one() {
 }
 
 #[cfg(unix)]
+/// Shared libraries and launchers are reached through links.
+#[cfg(unix)]
+#[test]
+fn a_link_that_is_gone_or_leads_elsewhere_is_put_back() {
+    use std::os::unix::fs::symlink;
+
+    let people = People::new();
+    let script = b"#!/bin/sh\nexec \"${0%/*}/../lib/engine\"\n";
+    let files: [(&str, &[u8]); 3] =
+        [(AGENT, script), ("lib/engine-1", b"#!/bin/sh\necho one\n"), ("lib/engine-2", b"#!/bin/sh\necho two\n")];
+    let mut bytes = crate::archives::link(::tar::EntryType::Symlink, "lib/engine", "engine-1");
+    // The end of the first archive is two empty blocks.
+    bytes.truncate(512);
+    bytes.extend(tar(&files));
+    people.publish(&[people.agent_of("a", "1.0.0", &gz(&bytes), None)]);
+    let (code, document) = people.json(&["install", "a"]);
+    assert_eq!(code, 0, "{document}");
+    let link = Path::new(document["install_dir"].as_str().unwrap()).join("files/lib/engine");
+    assert_eq!(people.run(&["run", "a"]).stdout, "one\n");
+    let harms: [(&str, &dyn Fn()); 3] = [
+        ("is gone", &|| ()),
+        ("has other content", &|| symlink("engine-2", &link).unwrap()),
+        ("has other content", &|| fs::write(&link, "").unwrap()),
+    ];
+    for (told, harm) in harms {
+        for repair in [&["doctor", "--fix"][..], &["update"], &["install", "a"]] {
+            fs::remove_file(&link).unwrap();
+            harm();
+            let run = people.run(&["doctor"]);
+            assert!(run.code == 1 && run.stdout.contains("lib/engine` "), "{told}: {}", run.stdout);
+            assert!(run.stdout.split_whitespace().collect::<Vec<_>>().join(" ").contains(told), "{}", run.stdout);
+            let run = people.run(repair);
+            assert_eq!(run.code, 0, "{repair:?}: {}{}", run.stdout, run.stderr);
+            assert_eq!(fs::read_link(&link).unwrap(), Path::new("engine-1"), "{repair:?}");
+            assert_eq!(people.run(&["run", "a"]).stdout, "one\n");
+        }
+    }
+}
+
 #[test]
 fn what_a_link_in_the_cache_leads_to_stays() {
     let (people, _) = installed();

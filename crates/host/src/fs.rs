@@ -186,27 +186,34 @@ pub fn make_all(directory: &Path) -> io::Result<()> {
 /// # Errors
 /// Returns [`PathError`] if a directory or file cannot be read.
 pub fn files_below(directory: &Path) -> Result<SizedFiles, PathError> {
-    if directory.is_symlink() {
-        return Ok(Vec::new());
-    }
-    let (mut files, mut waiting) = (Vec::new(), vec![directory.to_owned()]);
+    Ok(files_and_links_below(directory)?.0)
+}
+
+/// Like [`files_below`], with all links below the directory.
+///
+/// # Errors
+/// Returns [`PathError`] if a directory or file cannot be read.
+pub fn files_and_links_below(directory: &Path) -> Result<(SizedFiles, Vec<PathBuf>), PathError> {
+    let (mut files, mut links) = (Vec::new(), Vec::new());
+    let mut waiting: Vec<PathBuf> = Some(directory.to_owned()).into_iter().filter(|path| !path.is_symlink()).collect();
     while !waiting.is_empty() {
         let level: Vec<_> = waiting.par_iter().map(|directory| list(directory)).collect::<Result<_, _>>()?;
         waiting.clear();
-        for (folders, found) in level {
+        for (folders, found, found_links) in level {
             waiting.extend(folders);
             files.extend(found);
+            links.extend(found_links);
         }
     }
-    Ok(files)
+    Ok((files, links))
 }
 
 /// Regular files with their sizes in bytes.
 pub type SizedFiles = Vec<(PathBuf, u64)>;
 
-/// The directories in a directory, and its regular files.
-fn list(directory: &Path) -> Result<(Vec<PathBuf>, SizedFiles), PathError> {
-    let (mut folders, mut files) = (Vec::new(), Vec::new());
+/// The directories in a directory, its regular files, and its links.
+fn list(directory: &Path) -> Result<(Vec<PathBuf>, SizedFiles, Vec<PathBuf>), PathError> {
+    let (mut folders, mut files, mut links) = (Vec::new(), Vec::new(), Vec::new());
     for item in fs::read_dir(directory).map_err(PathError::at(directory))? {
         let item = item.map_err(PathError::at(directory))?;
         let kind = item.file_type().map_err(PathError::at(directory))?;
@@ -214,9 +221,11 @@ fn list(directory: &Path) -> Result<(Vec<PathBuf>, SizedFiles), PathError> {
             folders.push(item.path());
         } else if kind.is_file() {
             files.push((item.path(), item.metadata().map_err(PathError::at(directory))?.len()));
+        } else if kind.is_symlink() {
+            links.push(item.path());
         }
     }
-    Ok((folders, files))
+    Ok((folders, files, links))
 }
 
 /// Computes the digest of a file, from its current position to its end.

@@ -1,4 +1,4 @@
-//! Digests and sizes of what was installed, and whether they still hold.
+//! Digests and sizes of what was installed, where its links lead, and whether that still holds.
 //!
 //! Of an archive, the digest of every file is kept. A package has tens of thousands of files with those that it needs, and
 //! hashing them all would take longer than installing them: only its program has a digest, and of the other files the sizes
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::{fs, io};
 
-use acp_registry_host::fs::{PathError, files_below, open_file, read_bounded, refuse_cancelled, write_new};
+use acp_registry_host::fs::{PathError, files_and_links_below, open_file, read_bounded, refuse_cancelled, write_new};
 use acp_registry_plan::json;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -56,16 +56,24 @@ struct Digests {
     files: BTreeMap<String, String>,
     /// Bytes by path below the version's directory, of the files that have no digest.
     sizes: BTreeMap<String, u64>,
+    /// Where links lead, by their paths below the version's directory. Lists of earlier versions of this program have none.
+    #[serde(default)]
+    links: BTreeMap<String, String>,
 }
 
-/// Writes the digests and sizes of a version that was just installed. Returns how many bytes all files have.
+/// Writes the digests, sizes and links of a version that was just installed. Returns how many bytes all files have.
 pub(super) fn record(
     directory: &Path,
     program: &Path,
     kind: Kind,
     is_cancelled: &AtomicBool,
 ) -> Result<u64, PathError> {
-    let found = files_below(&directory.join(FILES))?;
+    let (found, links) = files_and_links_below(&directory.join(FILES))?;
+    let named = links.into_iter().filter_map(|link| {
+        let (name, target) = (file_name(&link, directory)?, fs::read_link(&link).ok()?.to_str()?.to_owned());
+        (!is_rewritten(&name)).then_some((name, target))
+    });
+    let links = named.collect();
     let size = found.iter().map(|(_, bytes)| bytes).sum();
     let (files, mut sizes): (Vec<PathBuf>, BTreeMap<String, u64>) = if kind == Kind::Binary {
         (found.into_iter().map(|(path, _)| path).collect(), BTreeMap::new())
@@ -92,7 +100,7 @@ pub(super) fn record(
         sizes.clear();
     }
     let path = directory.join(DIGESTS);
-    write_new(&path, json::to_string(&Digests { schema: 1, files: digests, sizes }).as_bytes())?;
+    write_new(&path, json::to_string(&Digests { schema: 1, files: digests, sizes, links }).as_bytes())?;
     Ok(size)
 }
 
@@ -104,18 +112,19 @@ fn is_rewritten(name: &str) -> bool {
 
 impl Version {
     /// Compares the files with their state after the installation: reads every file that has a digest, and compares the
-    /// sizes of the others.
+    /// sizes of the others, and where links lead.
     ///
     /// # Errors
     /// [`Error::Damaged`] when the list of installed files cannot be read.
     pub fn damages(&self) -> Result<Vec<Damage>, Error> {
-        let Digests { files, sizes, .. } = self.digests()?;
+        let Digests { files, sizes, links, .. } = self.digests()?;
         let found = files.into_par_iter().filter_map(|(name, wanted)| {
             let is_same = digest(&self.file_path(&name)).map(|found| found == wanted);
             Damage::of(name, is_same)
         });
         let mut damages: Vec<Damage> = found.collect();
         damages.extend(self.resized(sizes));
+        damages.extend(self.led_elsewhere(links));
         Ok(damages)
     }
 
@@ -125,13 +134,15 @@ impl Version {
         self.is_whole() && self.damages().is_ok_and(|damages| damages.is_empty())
     }
 
-    /// Whether the program and the files beside it are there, those of packages with their sizes. Reads only the list of
-    /// files.
+    /// Whether the program and the files beside it are there, those of packages with their sizes, and links lead where they did.
+    /// Reads only the list of files.
     #[must_use]
     pub fn seems_intact(&self) -> bool {
         let are_there = |digests: Digests| {
             let has = |name: &String| self.file_path(name).symlink_metadata().is_ok();
-            digests.files.par_iter().all(|(name, _)| has(name)) && self.resized(digests.sizes).is_empty()
+            digests.files.par_iter().all(|(name, _)| has(name))
+                && self.resized(digests.sizes).is_empty()
+                && self.led_elsewhere(digests.links).is_empty()
         };
         self.is_whole() && self.digests().is_ok_and(are_there)
     }
@@ -141,6 +152,19 @@ impl Version {
         let found = sizes.into_par_iter().filter_map(|(name, wanted)| {
             let found = self.file_path(&name).symlink_metadata();
             Damage::of(name, found.map(|found| found.is_file() && found.len() == wanted))
+        });
+        found.collect()
+    }
+
+    /// The links that have gone or lead to something else.
+    fn led_elsewhere(&self, links: BTreeMap<String, String>) -> Vec<Damage> {
+        let found = links.into_par_iter().filter_map(|(name, wanted)| {
+            let path = self.file_path(&name);
+            // Something that is no link cannot be read as one.
+            let found = path.symlink_metadata().map(|found| found.is_symlink().then(|| fs::read_link(&path)));
+            let leads =
+                found.and_then(|found| found.map_or(Ok(false), |target| Ok(target?.as_os_str() == wanted.as_str())));
+            Damage::of(name, leads)
         });
         found.collect()
     }
