@@ -227,6 +227,39 @@ fn a_damaged_version_that_settings_name_is_repaired_beside_the_current_one() {
 }
 
 #[cfg(unix)]
+/// A repair would take its files and the mark that it runs away.
+#[cfg(unix)]
+#[test]
+fn a_version_that_runs_is_not_repaired_and_not_removed() {
+    let people = People::new();
+    people.install_script("#!/bin/sh\necho up\nexec cat\n", &[]);
+    let (_, found) = people.json(&["which", "a"]);
+    let folder = PathBuf::from(found["install_dir"].as_str().unwrap());
+    let mark = folder.join("in-use");
+    for has_mark in [true, false] {
+        if !has_mark {
+            fs::remove_file(&mark).unwrap();
+        }
+        let mut command = people.command(&["run", "a"]);
+        let mut running = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = [0; 3];
+        running.stdout.as_mut().unwrap().read_exact(&mut line).unwrap();
+        assert_eq!(line, *b"up\n");
+        fs::remove_file(folder.join("files/README")).unwrap();
+        for repair in [&["update"][..], &["install", "a"], &["doctor", "--fix", "a"]] {
+            let run = people.run(repair);
+            let told = format!("{}{}", run.stdout, run.stderr);
+            assert!(run.code != 0 && told.contains("`a` is running"), "{repair:?}: {told}");
+        }
+        let run = people.run(&["uninstall", "a"]);
+        assert!(run.code == 3 && run.stderr.contains("`a` is running"), "{}", run.stderr);
+        drop(running.stdin.take());
+        assert!(running.wait().unwrap().success());
+        assert_eq!(people.run(&["update"]).code, 0);
+        assert!(folder.join("files/README").exists());
+    }
+}
+
 /// Shared libraries and launchers are reached through links.
 #[cfg(unix)]
 #[test]

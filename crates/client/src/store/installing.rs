@@ -140,6 +140,10 @@ impl Store {
         let plan = order.plan;
         // Before anything is fetched.
         refuse_foreign_in(place)?;
+        // Its processes read the old files, and the mark that they are in use would go with these.
+        if lock::is_used(&place.join(IN_USE)) {
+            return Err(Error::Running { id: plan.id.to_string(), processes: Vec::new() });
+        }
         let new = tempfile::Builder::new().prefix(NEW).tempdir_in(agent).map_err(PathError::at(agent))?;
         // Packages have tens of thousands of files, some of which cannot be removed at first.
         let new = Scratch::adopt(&new.keep());
@@ -154,9 +158,6 @@ impl Store {
         let (target, exchange) = match plan.kind() {
             Kind::Binary => (make(new.path().join("version"))?, None),
             Kind::Npx | Kind::Uvx => {
-                if lock::is_used(&place.join(IN_USE)) {
-                    return Err(Error::Running { id: plan.id.to_string(), processes: Vec::new() });
-                }
                 let exchange = Exchange::begin(place, new.path())?;
                 (make(place.to_owned())?, Some(exchange))
             }

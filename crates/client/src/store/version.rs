@@ -4,7 +4,7 @@ use std::fs;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use acp_registry_host::fs::{PathError, ReadError, read_bounded, write_durable};
+use acp_registry_host::fs::{PathError, ReadError, read_bounded, write_durable, write_new};
 use acp_registry_host::lock;
 use acp_registry_host::process::{Environment, is_executable};
 use acp_registry_plan::documents;
@@ -151,7 +151,9 @@ impl Version {
     /// Marks the version as in use while the file is open: it is not removed then. `None` where that cannot be said.
     #[must_use]
     pub fn mark_used(&self) -> Option<File> {
-        lock::mark_used(&self.directory.join(IN_USE))
+        let path = self.directory.join(IN_USE);
+        // Somebody may have removed it.
+        lock::mark_used(&path).or_else(|| write_new(&path, b"").ok().and_then(|()| lock::mark_used(&path)))
     }
 
     /// Whether the interpreter of the version is gone, or a better one is in `PATH`: installing the version again then
