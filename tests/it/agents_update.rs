@@ -119,6 +119,22 @@ fn new_arguments_for_the_same_bytes_send_nothing() {
     assert_eq!((people.run(&["run", "a"]).stdout.as_str(), archives()), ("a-1.0.0 --new\n", before));
 }
 
+#[test]
+fn an_agent_whose_newer_version_is_held_back_is_repaired() {
+    let people = people();
+    let (_, installed) = people.json(&["install", "a"]);
+    people.publish(&[people.agent_of("a", "3.0.0", &archive("new"), None), people.agent("b", "2.0.0")]);
+    let file = std::path::Path::new(text(&installed, "install_dir")).join("files/README");
+    std::fs::remove_file(&file).unwrap();
+    let (code, report) = people.json(&["update", "--min-age", "3d", "--refresh", "--dry-run"]);
+    assert_eq!((code, text(&report["held"][0], "id"), &report["repairs"]), (0, "a", &json!(["a"])), "{report}");
+    let (code, report) = people.json(&["update", "--min-age", "3d"]);
+    assert_eq!((code, text(&report["held"][0], "id"), &report["repaired"]), (0, "a", &json!(["a"])), "{report}");
+    assert!(file.exists());
+    let (_, report) = people.json(&["update", "--min-age", "3d"]);
+    assert_eq!(report["repaired"], json!([]));
+}
+
 /// Whoever gets the id of an agent of one registry into another one does not get the agent.
 #[test]
 fn an_agent_is_updated_from_the_registry_that_it_is_from() {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
+use acp_registry_host::process::Environment;
 use acp_registry_http::Client;
 use acp_registry_plan::documents::{IndexOrigin, Launch};
 use acp_registry_plan::failure::{AgentFailure, Code, Failure};
@@ -194,6 +195,14 @@ impl Work {
         });
     }
 
+    /// Has the versions repaired at which agents stay because another one is held back.
+    fn repair_held(&mut self, installed: &[StoredAgent], environment: &Environment) {
+        let held = installed.iter().filter(|agent| self.report.held.iter().any(|held| held.id == agent.id));
+        let new = held.filter(|agent| self.repairs.iter().all(|(version, _)| version.receipt.id != agent.id));
+        let repairs: Vec<_> = new.filter_map(|agent| find_need(agent, environment)).collect();
+        self.repairs.extend(repairs);
+    }
+
     fn fail(&mut self, id: &AgentId, failure: impl Into<Failure>) {
         self.report.errors.push(failure.into().for_agent(id));
     }
@@ -249,13 +258,14 @@ pub async fn update(session: &Session, request: &Update, events: &Events<'_>) ->
         };
         hold(&mut work.report, age, network.as_ref()).await;
     }
+    work.repair_held(&installed, &session.environment());
     if request.dry_run {
         let changed = work.changed.into_iter().map(|plan| (plan.id, Need::Arguments));
         let repairs = work.repairs.into_iter().map(|(version, need)| (version.receipt.id, need));
         work.report.repairs = repairs.chain(changed).collect();
     } else {
         let terms = Terms::new(request.require, request.accept_publisher);
-        apply(&mut work, (to.as_ref(), terms), !request.no_check, session, events).await;
+        apply(&mut work, &installed, (to.as_ref(), terms), !request.no_check, session, events).await;
     }
     Ok(work.report)
 }
@@ -294,6 +304,11 @@ fn chosen(ids: &[String], session: &Session) -> Result<(Vec<StoredAgent>, BTreeM
     Ok((chosen.collect(), damaged))
 }
 
+/// The version of an agent, if it needs a repair.
+fn find_need(agent: &StoredAgent, environment: &Environment) -> Option<(Version, Need)> {
+    Some((agent.current.clone(), Need::find_at_a_glance(&agent.current, environment)?))
+}
+
 /// How the agents to update were chosen.
 #[derive(Clone, Copy)]
 struct Choice<'a> {
@@ -315,8 +330,7 @@ async fn sort(
     let mut work = Work::default();
     work.report.index = Some(IndexOrigin::of(index));
     let (host, environment) = (session.host(), session.environment());
-    let needed =
-        |agent: &StoredAgent| Some((agent.current.clone(), Need::find_at_a_glance(&agent.current, &environment)?));
+    let needed = |agent: &StoredAgent| find_need(agent, &environment);
     for agent in installed {
         let (id, from) = (agent.id.clone(), agent.current.receipt.version.clone());
         if let Err(error) = session.store.refuse_foreign_agent(&id) {
@@ -326,7 +340,6 @@ async fn sort(
         let other = agent.current.receipt.other_registry(session.store.revocations.as_deref());
         if let Some(other) = other.filter(|_| !is_named) {
             work.refuse_revoked(&agent.current, session, events);
-            work.repairs.extend(needed(agent));
             let to = index.agent(&id).ok().flatten().map(|entry| entry.version);
             work.hold_other(agent, to, other, is_named);
             continue;
@@ -369,7 +382,6 @@ async fn sort(
         if let (Some(other), Ok(status)) = (other, &status) {
             match status {
                 UpdateStatus::UpToDate(plan) if !AgentVersion::is_same(&plan.version, &from) => {
-                    work.repairs.extend(needed(agent));
                     work.hold_other(agent, Some(plan.version.clone()), other, is_named);
                     continue;
                 }
@@ -451,6 +463,7 @@ async fn hold(report: &mut UpdateReport, age: Duration, network: Option<&Connect
 /// Makes the updates and repairs. An agent that is brought to a version stays at it.
 async fn apply(
     work: &mut Work,
+    installed_agents: &[StoredAgent],
     (to, terms): (Option<&AgentSpec>, Terms),
     is_checked: bool,
     session: &Session,
@@ -485,6 +498,7 @@ async fn apply(
             Err(failure) => work.fail(&update.id, failure),
         }
     }
+    work.repair_held(installed_agents, &session.environment());
     for id in std::mem::take(&mut work.moved) {
         if let Err(error) = session.store.take_over(&id, &waiting(events)).await {
             work.fail(&id, error);
