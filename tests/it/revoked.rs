@@ -164,6 +164,26 @@ fn a_list_that_is_gone_or_broken_or_out_of_reach() {
     assert!(run.code == 0 && run.stderr.contains("revoked.json could not be read"), "{}", run.stderr);
 }
 
+/// The registry that a version is from counts, whichever index is named when it is installed again.
+#[test]
+fn another_registry_does_not_bring_a_recalled_version_back() {
+    let people = people();
+    assert_eq!(people.run(&["install", "a", "--no-check"]).code, 0);
+    people.serve("/revoked.json", recall(&json!("1.0.0"), "revoked"));
+    assert_eq!(people.run(&["update", "--refresh"]).code, 4);
+    let other = json!({ "version": "1.0.0", "agents": [people.agent("a", "1.0.0")] });
+    people.serve("/other/registry.json", other.to_string());
+    let index = people.server.url("/other/registry.json");
+    for words in [&["a"][..], &["a@1.0.0"], &["a@1.0.0", "--dry-run"]] {
+        let run = people.run(&[&["install", "--no-check", "--index", &index], words].concat());
+        assert!(run.code == 4 && run.stderr.contains(WHY), "{words:?}: {}", run.stderr);
+    }
+    let (_, list) = people.json(&["list", "--installed"]);
+    assert_eq!(list["agents"][0]["pinned"], json!(false));
+    let run = people.run(&["install", "a@1.0.0", "--no-check", "--index", &index, "--allow-revoked", "a@1.0.0"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+}
+
 /// What is remembered does not depend on how the registry is named at a start, and is missed if it is damaged.
 #[cfg(unix)]
 #[test]

@@ -163,6 +163,7 @@ async fn dry_run(
         let launch = async {
             check_revoked(session, &id, &plan.version, events)?;
             let plan = session.with_closure(plan).await?;
+            session.refuse_revoked_plan(&plan)?;
             session.refuse_fetch(&plan, again, terms)?;
             Session::refuse_other_platform(&plan)?;
             planned(&plan, session)

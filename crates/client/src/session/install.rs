@@ -106,7 +106,7 @@ impl Session {
         on_event: &(dyn Fn(InstallEvent<'_>) + Send + Sync),
     ) -> Result<InstallOutcome, Error> {
         let plan = &self.with_closure(request.plan.clone()).await?;
-        self.refuse_revoked(&plan.id, &plan.version)?;
+        self.refuse_revoked_plan(plan)?;
         let there = self.store.installed(plan)?;
         let is_proven = is_proven(there.as_ref(), plan, request.terms);
         self.refuse_fetch(plan, request.again, request.terms)?;

@@ -9,6 +9,7 @@ use futures_util::FutureExt as _;
 
 use super::{Error, Session};
 use crate::index::{self, IndexLocation, IndexReader, KnownRevocations, LoadOptions, RevocationMemory};
+use crate::resolve::Plan;
 use crate::store::Version;
 
 /// What was learnt of registries, by the place of their lists.
@@ -83,6 +84,19 @@ impl Session {
     /// [`Error::Revoked`].
     pub fn refuse_revoked(&self, id: &str, version: &str) -> Result<(), Error> {
         self.refuse(id, version, self.find_revocation(id, version), false)
+    }
+
+    /// Refuses to install what the registry of the index has revoked, or that of an installed version of the same number, as far
+    /// as this machine knows.
+    ///
+    /// # Errors
+    /// [`Error::Revoked`], or [`Error::Store`] when the installed versions cannot be seen.
+    pub fn refuse_revoked_plan(&self, plan: &Plan) -> Result<(), Error> {
+        self.refuse_revoked(&plan.id, &plan.version)?;
+        let versions = self.store.versions(&plan.id)?;
+        let mut same =
+            versions.iter().filter(|there| manifest::Version::is_same(&there.receipt.version, &plan.version));
+        same.try_for_each(|there| self.refuse_revoked_installed(there))
     }
 
     /// Refuses an installed version that a registry has revoked, as far as this machine knows.
