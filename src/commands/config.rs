@@ -166,7 +166,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         ui.result(&if is_json { document() } else { change_text(args, &changed) })?;
     } else {
         if let Some(version) = named {
-            keep(args, version, &session, ui)?;
+            keep(args, &settings_owner(args, None), version, &session, ui)?;
         }
         ui.result(&if args.format.is_json() { document(args, &answer, &settings, None) } else { settings })?;
     }
@@ -178,10 +178,16 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(Exit::Success)
 }
 
+/// What names a version: the client, and its file, of which it may have several, unless the settings are printed.
+fn settings_owner(args: &Args, file: Option<&Path>) -> String {
+    let file = file.map(|file| std::path::absolute(file).unwrap_or_else(|_| file.to_owned()));
+    file.map_or_else(|| args.client.id.to_owned(), |file| format!("{} {}", args.client.id, file.display()))
+}
+
 /// Records that settings name a version, and returns whether that is new.
-fn keep(args: &Args, version: &store::Version, session: &Session, ui: &Ui) -> Result<bool, Failure> {
+fn keep(args: &Args, owner: &str, version: &store::Version, session: &Session, ui: &Ui) -> Result<bool, Failure> {
     let wait = |holder: &str| ui.note(&format!("waiting for {holder}"));
-    match signals::run(ui, session.store.keep_for(version, args.client.id, &wait))? {
+    match signals::run(ui, session.store.keep_for(version, owner, &wait))? {
         Err(store::Error::NotInstalled { id, .. }) => {
             let message = format!("{id} {} was removed meanwhile; nothing was written", version.receipt.version);
             Err(Failure::unable(message).help("run the command again"))
@@ -195,9 +201,9 @@ fn keep(args: &Args, version: &store::Version, session: &Session, ui: &Ui) -> Re
 }
 
 /// Records that settings no longer name a version.
-fn release(args: &Args, version: &store::Version, session: &Session, ui: &Ui) -> Result<(), Failure> {
+fn release(owner: &str, version: &store::Version, session: &Session, ui: &Ui) -> Result<(), Failure> {
     let wait = |holder: &str| ui.note(&format!("waiting for {holder}"));
-    if let Err(error) = signals::run(ui, session.store.release_from(version, args.client.id, &wait))? {
+    if let Err(error) = signals::run(ui, session.store.release_from(version, owner, &wait))? {
         let store::Receipt { id, version, .. } = &version.receipt;
         ui.warning(&format!("`gc` will keep {id} {version}, which settings no longer name: {error}"));
     }
@@ -215,6 +221,7 @@ fn change(
     ui: &Ui,
 ) -> Result<SettingsChange, Failure> {
     let action = if args.edit.remove { SettingsAction::Remove } else { SettingsAction::Write };
+    let place = settings_owner(args, Some(file));
     let owner = SettingsOwner { id: args.agent.id.as_str(), packages: &answer.packages };
     let failed = |error: SettingsEditError| error.failure(action);
     let plan = || SettingsEdit::plan(file, owner, settings, action).map_err(failed);
@@ -226,10 +233,10 @@ fn change(
     // The version is kept before the file names it, in case this process is killed, but not for a file that cannot be edited.
     let make = || {
         plan()?;
-        let is_new = named.map(|version| keep(args, version, session, ui)).transpose()?.unwrap_or_default();
+        let is_new = named.map(|version| keep(args, &place, version, session, ui)).transpose()?.unwrap_or_default();
         match (SettingsEdit::make(file, owner, settings, action), named) {
             (Err(error), Some(version)) if is_new => {
-                release(args, version, session, ui)?;
+                release(&place, version, session, ui)?;
                 Err(failed(error))
             }
             (made, _) => made.map_err(failed),
@@ -237,8 +244,8 @@ fn change(
     };
     let changed = make().and_then(|changed| {
         for version in session.store.versions(owner.id)? {
-            if version.receipt.named_by.contains(args.client.id) && was_named(&version, &changed.0) {
-                release(args, &version, session, ui)?;
+            if version.receipt.named_by.contains(&place) && was_named(&version, &changed.0) {
+                release(&place, &version, session, ui)?;
             }
         }
         Ok(changed)

@@ -234,7 +234,7 @@ fn settings_do_not_name_a_program_that_is_removed_meanwhile() {
     assert!(config().status().unwrap().success());
     let store = Store::at(people.root()).unwrap();
     let version = store.agent("a").unwrap().unwrap().current;
-    assert!(version.receipt.named_by.contains("zed"));
+    assert!(version.receipt.named_by.contains(&format!("zed {}", file.display())));
     assert_eq!(people.run(&["uninstall", "a"]).code, 0);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let kept = runtime.block_on(store.keep_for(&version, "zed", &|_| ()));

@@ -234,6 +234,31 @@ fn a_version_is_kept_only_while_the_file_names_it() {
     assert_eq!(people.env.read(file), r#"{ "agent_servers": { "The own": { "command": "/mine" } } }"#);
 }
 
+/// A client may have several files, such as one for each vault.
+#[test]
+fn a_version_is_kept_while_another_file_of_the_client_names_it() {
+    let people = people(&["--acp"]);
+    assert_eq!(people.run(&["install", "own"]).code, 0);
+    let named = || Store::at(people.root()).unwrap().agent("own").unwrap().unwrap().current.receipt.named_by.len();
+    let config = |file: Option<&str>, arguments: &[&str]| {
+        let path = file.map(|file| people.env.path(file).display().to_string());
+        let file: Vec<&str> = path.iter().flat_map(|path| ["--file", path]).collect();
+        let run = people.run(&[&["config", "zed", "own", "--direct"], &file[..], arguments].concat());
+        assert_eq!(run.code, 0, "{arguments:?} {}", run.stderr);
+        named()
+    };
+    let numbers = [
+        config(Some("one.json"), &["--write"]),
+        config(Some("two.json"), &["--write"]),
+        config(Some("two.json"), &["--write"]),
+        config(None, &[]),
+        config(Some("one.json"), &["--remove"]),
+        config(Some("one.json"), &["--remove"]),
+        config(Some("two.json"), &["--remove"]),
+    ];
+    assert_eq!(numbers, [1, 2, 2, 3, 2, 2, 1]);
+}
+
 /// A plugin may keep its agents in a list, in a folder that only the person knows.
 #[test]
 fn settings_are_merged_into_a_list_of_agents() {

@@ -287,8 +287,8 @@ impl Store {
         Ok(())
     }
 
-    /// Records that settings of a client name the program of a version, which garbage collection keeps from now on. Returns
-    /// whether that is new.
+    /// Records that settings of a client name the program of a version, which garbage collection keeps from now on; see
+    /// [`Receipt::named_by`]. Returns whether that is new.
     ///
     /// # Errors
     /// [`Error::NotInstalled`] if the version is gone. With other errors, garbage collection may remove it when it is not

@@ -50,7 +50,8 @@ pub struct Receipt {
     pub program_stamp: Stamp,
     /// The interpreter of that file, if the system cannot start it directly.
     pub interpreter: Option<Interpreter>,
-    /// The clients whose settings were printed with the path of this program, which garbage collection therefore keeps.
+    /// The clients whose settings name the path of this program, which garbage collection therefore keeps: each with a blank and
+    /// the path of its file, unless the settings were printed.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub named_by: BTreeSet<String>,
     /// SHA-256 of the index that named all this.

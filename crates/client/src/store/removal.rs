@@ -237,7 +237,8 @@ fn describe(place: &Path, id: &str) -> Option<Removed> {
 
 /// The clients whose settings name the program of a version.
 fn clients(place: &Path) -> BTreeSet<String> {
-    Version::read(place).ok().flatten().map(|version| version.receipt.named_by).unwrap_or_default()
+    let named_by = Version::read(place).ok().flatten().map(|version| version.receipt.named_by).unwrap_or_default();
+    named_by.iter().map(|named| named.split_once(' ').map_or(&**named, |(client, _)| client).to_owned()).collect()
 }
 
 /// Removes a version, the receipt first, so that an interruption never leaves half a version.
