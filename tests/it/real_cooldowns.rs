@@ -27,12 +27,13 @@ fn ago(days: u64) -> Timestamp {
     Timestamp::of(*NOW - Duration::from_secs(days * DAY)).unwrap()
 }
 
-/// The versions of the package `waits`: the newest was published a day ago. `needs` is old, and needs that version;
-/// `takes` takes any.
-const VERSIONS: [(&str, &str, u64, &str); 4] = [
+/// The versions of the package `waits`: the newest was published a day ago. `needs` and `wants` are old, and need that version,
+/// `wants` by a range; `takes` takes any.
+const VERSIONS: [(&str, &str, u64, &str); 5] = [
     ("waits", "1.0.0", 100, ""),
     ("waits", "1.1.0", 1, ""),
     ("needs", "1.0.0", 100, "1.1.0"),
+    ("wants", "1.0.0", 100, ">=1.1.0"),
     ("takes", "1.0.0", 100, ">=1.0.0"),
 ];
 
@@ -133,7 +134,7 @@ fn scene(kind: &str, version: &str) -> Env {
 
 fn publish(env: &Env, kind: &str, version: &str) {
     let sign = if kind == "npx" { "@" } else { "==" };
-    for (id, version) in [("waits", version), ("needs", "1.0.0"), ("takes", "1.0.0")] {
+    for (id, version) in [("waits", version), ("needs", "1.0.0"), ("wants", "1.0.0"), ("takes", "1.0.0")] {
         let manifest = json!({ "id": id, "name": id, "version": version, "description": "An agent", "license": "MIT",
                                "distribution": { kind: { "package": format!("{id}{sign}{version}") } } });
         env.write(&format!("r/{id}/agent.json"), manifest.to_string());
@@ -279,6 +280,8 @@ fn a_cooldown_of_uv_is_named_with_the_version_that_is_allowed() {
     check(&with(&[("UV_EXCLUDE_NEWER", "7 days")], "waits"), "`UV_EXCLUDE_NEWER=7 days`", Some(6), "waits", "1.0.0");
     let needs = with(&[("UV_EXCLUDE_NEWER", "7 days")], "needs");
     check(&needs, "`needs==1.0.0` needs `waits==1.1.0`, which is held back until ", Some(6), "needs", "");
+    let wants = with(&[("UV_EXCLUDE_NEWER", "7 days")], "wants");
+    check(&wants, "`wants==1.0.0` needs `waits==1.1.0`, which is held back until ", Some(6), "wants", "");
     let file = env.path("home/.config/uv/uv.toml");
     for (text, setting) in [
         ("exclude-newer = \"7 days\"\n", "`exclude-newer=7 days`"),

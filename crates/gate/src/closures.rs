@@ -86,7 +86,7 @@ impl ClosureError {
     fn is_of_version(&self) -> bool {
         let Self::Install(error) = self else { return matches!(self, Self::Lacks { .. }) };
         matches!(error.reason(), InstallFailure::PackageNotFound | InstallFailure::HeldByCooldown)
-            || matches!(&**error, InstallError::Tool(failure) if failure.stderr.contains("code ETARGET"))
+            || matches!(&**error, InstallError::Tool(failure) if ["code ETARGET", "code ENOVERSIONS"].iter().any(|code| failure.stderr.contains(code)))
     }
 }
 

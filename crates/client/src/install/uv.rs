@@ -466,11 +466,13 @@ fn versions(list: &str) -> Vec<String> {
 /// What uv's failure means if it would install the package without a cooldown.
 async fn explain_cooldown(failure: &ToolFailure, wanted: &Package, uv: &Tool<'_>) -> Option<HeldBack> {
     let InstallJob { installer, directory, .. } = *uv.work;
-    if !failure.lacks_package() {
+    // uv says it whatever it makes of a package without versions: a version that is missing, or a range that none is in.
+    let hint = Hint::parse(&unfolded(&failure.stderr));
+    if hint.is_none() && !failure.lacks_package() {
         return None;
     }
     let (package, name) = (exact(&wanted.package).ok()?, parse(&wanted.package).ok()?.name);
-    let hint = if let Some(hint) = Hint::parse(&unfolded(&failure.stderr)) {
+    let hint = if let Some(hint) = hint {
         hint
     } else {
         // Older versions of uv do not give the reason.
@@ -517,8 +519,10 @@ impl Hint {
         let (before, rest) = text.split_once("` was filtered by `")?;
         let (key, rest) = rest.split_once("` to only include packages uploaded before ")?;
         let first = |text: &str| text.split(' ').next().unwrap_or_default().trim_end_matches('.').to_owned();
-        let version = rest.split_once(". The requested version, v").and_then(|(_, rest)| rest.split_once(','));
-        let published = version.and_then(|(_, rest)| rest.strip_prefix(" was published at "));
+        // Of one version, or of the latest in a range.
+        let begins = [". The requested version, v", ". The latest version satisfying the requirement is v"];
+        let version = begins.iter().find_map(|begin| rest.split_once(begin)?.1.split_once(','));
+        let published = version.and_then(|(_, rest)| rest.trim_start_matches(" was").strip_prefix(" published at "));
         Some(Self {
             name: before.rsplit('`').next()?.to_owned(),
             key: key.to_owned(),
@@ -785,6 +789,13 @@ mod tests {
             ("q", "exclude-newer", Some("1.1"))
         );
         assert_eq!(hint.cutoff, "2026-11-18T04:43:24Z".parse().ok());
+        assert_eq!(hint.published, "2026-11-24T04:43:24Z".parse().ok());
+        let range = "error: No solution found when resolving dependencies cause: Because there are no versions of q and all \
+                     versions of p depend on q, we can conclude that all versions of p cannot be used. hint: `q` was \
+                     filtered by `exclude-newer` to only include packages uploaded before 2026-11-18T04:43:24.4Z. The latest \
+                     version satisfying the requirement is v1.1, published at 2026-11-24T04:43:24Z. Consider";
+        let hint = Hint::parse(range).unwrap();
+        assert_eq!((hint.name.as_str(), hint.version.as_deref()), ("q", Some("1.1")));
         assert_eq!(hint.published, "2026-11-24T04:43:24Z".parse().ok());
         let undated = "hint: `q` was filtered by `exclude-newer-package` to only include packages uploaded before \
                        2026-11-18T04:43:24Z. Consider removing";

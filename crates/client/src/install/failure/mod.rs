@@ -100,12 +100,14 @@ impl ToolFailure {
         })
     }
 
-    /// The package and version, or range, that npm's cooldown may have held back.
+    /// The package and version, or range, that npm's cooldown may have held back; the name of a package with no version that is
+    /// old enough.
     pub(super) fn held_by_npm(&self) -> Option<&str> {
-        if self.program != "npm" || self.code() != Some("ETARGET") {
-            return None;
+        match self.code().filter(|_| self.program == "npm")? {
+            "ETARGET" => self.unmatched_by_npm().find_map(|(spec, is_dated)| is_dated.then_some(spec)),
+            "ENOVERSIONS" => self.own_lines().find_map(|line| Some(line.split_once(" No versions available for ")?.1)),
+            _ => None,
         }
-        self.unmatched_by_npm().find_map(|(spec, is_dated)| is_dated.then_some(spec))
     }
 
     /// Whether the registry has answered that it has no package of this name.

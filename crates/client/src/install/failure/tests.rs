@@ -209,6 +209,9 @@ fn a_package_that_is_not_there_is_the_fault_of_the_manifest() {
     // A script of a package cannot claim it.
     let forged = failure("npm", "npm error code 1\nnpm error command sh -c x\nnpm error code E404\n");
     assert!(!forged.lacks_package());
+    let young = "npm error code ENOVERSIONS\nnpm error No versions available for liby\nnpm error A complete log: /b\n";
+    assert_eq!(failure("npm", young).held_by_npm(), Some("liby"));
+    assert_eq!(failure("uv", young).held_by_npm(), None);
     let closed = "No solution found when resolving x: a was not found in the package registry\nhint: 403 Forbidden";
     assert!(!failure("uv", closed).lacks_package());
 }
