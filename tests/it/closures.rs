@@ -254,6 +254,46 @@ fn a_list_of_a_host_that_fails_for_a_moment_is_not_passed_over() {
 }
 
 #[test]
+fn a_new_list_of_an_installed_version_reaches_it_and_a_removed_one_is_missed() {
+    let people = people();
+    registry(&people.env, None);
+    build(&people.env, "plain");
+    serve(&people, &people.env.path("plain"));
+    let run = |words: &[&str]| with_npm(&people, &mut people.command(words));
+    assert_eq!(run(&["install", "own", "--no-check"]).code, 0);
+    assert!(called(&people).contains("own@1.0.0"));
+    fs::remove_file(people.env.path("bin/called")).unwrap();
+    let installed = || -> String {
+        let found: Value = serde_json::from_str(&run(&["which", "own", "--json"]).stdout).unwrap();
+        let tree = PathBuf::from(found["install_dir"].as_str().unwrap()).join("files");
+        fs::read_to_string(tree.join("package-lock.json")).unwrap_or_default()
+    };
+    let first = list("1.0.0", &json!({}));
+    let second = first.replace("\"lockfileVersion\":", "\"lockfileVersion\": ");
+    for (out, list) in [("first", &first), ("second", &second)] {
+        registry(&people.env, Some(list));
+        build(&people.env, out);
+        serve(&people, &people.env.path(out));
+        let told = "repair own: the registry had another list of packages for it\n";
+        let dry = run(&["update", "--dry-run", "--refresh"]);
+        assert!(dry.code == 0 && dry.stdout.contains(told), "{out}: {}{}", dry.stdout, dry.stderr);
+        let done = run(&["update", "--no-check"]);
+        assert!(done.code == 0 && format!("{}{}", done.stdout, done.stderr).contains("another list of packages"));
+        assert_eq!((installed(), called(&people).as_str()), (list.clone(), ""), "{out}");
+        let again = run(&["update", "--refresh"]);
+        assert_eq!((again.code, again.stdout.as_str()), (0, "everything is up to date\n"), "{}", again.stderr);
+    }
+    // It is not exchanged for what npm chooses.
+    serve(&people, &people.env.path("plain"));
+    for words in [&["update", "--refresh"][..], &["install", "own"]] {
+        let run = run(words);
+        assert!(run.code == 4 && run.stderr.contains("the registry now has no list of them"), "{}", run.stderr);
+    }
+    assert_eq!((installed(), called(&people).as_str()), (second, ""));
+    assert_eq!(run(&["update", "--offline"]).stdout, "everything is up to date\n");
+}
+
+#[test]
 fn an_agent_of_a_registry_without_lists_needs_none() {
     let people = people();
     registry(&people.env, None);

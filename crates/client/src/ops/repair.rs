@@ -27,6 +27,8 @@ pub enum Need {
     Start,
     /// The index starts the same version with other arguments or variables.
     Arguments,
+    /// The registry publishes another list of packages for the same version.
+    Packages,
 }
 
 impl Need {
@@ -52,6 +54,7 @@ impl Need {
             Self::Runtime => "what starts it had changed",
             Self::Start => "it did not answer",
             Self::Arguments => "the index had other arguments or variables for it",
+            Self::Packages => "the registry had another list of packages for it",
         }
     }
 }

@@ -148,8 +148,8 @@ struct Work {
     report: UpdateReport,
     /// Agents without an update that need a repair.
     repairs: Vec<(Version, Need)>,
-    /// Agents whose version the index starts in another way than before.
-    changed: Vec<Plan>,
+    /// Agents whose version the index starts in another way than before, or with other packages.
+    changed: Vec<(Plan, Need)>,
     /// Agents of another registry, which has the same version, that are from the registry of the index from now on.
     moved: Vec<AgentId>,
 }
@@ -260,7 +260,7 @@ pub async fn update(session: &Session, request: &Update, events: &Events<'_>) ->
     }
     work.repair_held(&installed, &session.environment());
     if request.dry_run {
-        let changed = work.changed.into_iter().map(|plan| (plan.id, Need::Arguments));
+        let changed = work.changed.into_iter().map(|(plan, need)| (plan.id, need));
         let repairs = work.repairs.into_iter().map(|(version, need)| (version.receipt.id, need));
         work.report.repairs = repairs.chain(changed).collect();
     } else {
@@ -400,15 +400,9 @@ async fn sort(
                 }
                 Ok(()) => match needed(agent) {
                     Some(repair) => work.repairs.push(repair),
-                    None if !agent.current.receipt.clone().follow(&plan) => work.report.up_to_date.push(id),
-                    None => match session.with_closure(plan).await {
-                        // What a lock file has installed stays.
-                        Ok(plan)
-                            if plan.folder() != agent.current.folder() && agent.current.receipt.needs_lock_file() =>
-                        {
-                            work.report.up_to_date.push(id);
-                        }
-                        Ok(plan) => work.changed.push(plan),
+                    None => match find_change(agent, plan, session).await {
+                        Ok(None) => work.report.up_to_date.push(id),
+                        Ok(Some(change)) => work.changed.push(change),
                         Err(error) => work.fail(&id, error),
                     },
                 },
@@ -504,10 +498,10 @@ async fn apply(
             work.fail(&id, error);
         }
     }
-    for plan in std::mem::take(&mut work.changed) {
+    for (plan, need) in std::mem::take(&mut work.changed) {
         let id = plan.id.clone();
         match install_one(session, &InstallRequest { terms, ..InstallRequest::new(plan) }, events).await {
-            Ok(_) => work.report.repaired.push((id, Need::Arguments)),
+            Ok(_) => work.report.repaired.push((id, need)),
             Err(failure) => work.fail(&id, failure),
         }
     }
@@ -529,6 +523,32 @@ async fn apply(
             }
         }
     }
+}
+
+/// How the index starts the installed version in another way than before, or with other packages.
+///
+/// # Errors
+/// [`Error`] when the list of packages cannot be read, or is not there any more.
+async fn find_change(agent: &StoredAgent, plan: Plan, session: &Session) -> Result<Option<(Plan, Need)>, Error> {
+    let receipt = &agent.current.receipt;
+    // An older version in the index says nothing of the installed one.
+    let is_same = AgentVersion::is_same(&plan.version, &receipt.version);
+    let follows = receipt.clone().follow(&plan);
+    // Without a network, nothing is learnt.
+    let has_list = plan.kind() != Kind::Binary && !session.options().is_offline;
+    if !is_same || !(follows || has_list) {
+        return Ok(None);
+    }
+    let plan = session.with_closure(plan).await?;
+    session.refuse_lost_list(&plan)?;
+    let differs = plan.folder() != agent.current.folder();
+    // What a lock file has installed stays.
+    let need = match differs {
+        true if receipt.needs_lock_file() => None,
+        true if has_list => Some(Need::Packages),
+        _ => follows.then_some(Need::Arguments),
+    };
+    Ok(need.map(|need| (plan, need)))
 }
 
 /// When what a plan names was published, as the npm registry, the Python package index, GitHub, or the archive's host says;

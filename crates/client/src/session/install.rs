@@ -107,6 +107,7 @@ impl Session {
     ) -> Result<InstallOutcome, Error> {
         let plan = &self.with_closure(request.plan.clone()).await?;
         self.refuse_revoked_plan(plan)?;
+        self.refuse_lost_list(plan)?;
         let there = self.store.installed(plan)?;
         let is_proven = is_proven(there.as_ref(), plan, request.terms);
         self.refuse_fetch(plan, request.again, request.terms)?;
@@ -168,6 +169,15 @@ impl Session {
             plan.expected = Expected { sha256: plan.expected.sha256, ..closure.into() };
         }
         Ok(plan)
+    }
+
+    /// Refuses a plan whose list of packages, with which an installed version was installed, is not published any more. Without a
+    /// network, that is not known.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub(crate) fn refuse_lost_list(&self, plan: &Plan) -> Result<(), Error> {
+        if self.options.is_offline { Ok(()) } else { Ok(self.store.refuse_lost_list(plan)?) }
     }
 
     /// Chooses among offers like [`resolve()`]. Where npm is missing, the registry is asked for the packages, with which it is

@@ -255,6 +255,11 @@ pub enum VersionChange {
         /// The value of the received bytes.
         now: String,
     },
+    /// The registry published a list of its packages, and publishes none now.
+    #[error(
+        "its packages were those of a list of the registry when it was installed, and the registry now has no list of them"
+    )]
+    NoList,
     /// Its receipt is lost, and it was not installed from what is offered now.
     #[error("its record is lost, and what is offered as this version is from another place than it was installed from")]
     Lost,

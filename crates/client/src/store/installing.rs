@@ -12,7 +12,7 @@ use tokio::task::spawn_blocking;
 use super::directory::{ASIDE, Current, FILES, IN_USE, NEW, Waiting};
 use super::{Damage, Error, LostVersion, PinChange, Receipt, Store, Version, VersionChange, integrity, leftovers};
 use crate::install::{
-    self, DigestSource, Installer, Kind, Placed, Progress, Proof, Source, cancellable, is_same_package,
+    self, DigestSource, Expected, Installer, Kind, Placed, Progress, Proof, Source, cancellable, is_same_package,
 };
 use crate::provenance::Provenance;
 use crate::resolve::{OfferOrigin, Plan};
@@ -463,6 +463,25 @@ impl Store {
             change = change.or_else(|| Some(VersionChange::Kind { known: other?, now: plan.kind() }));
         }
         change.map_or(Ok(()), |change| Err(changed(plan, change)))
+    }
+
+    /// Refuses a plan without a list of packages for a version that was installed by one: its packages would be others.
+    ///
+    /// # Errors
+    /// [`Error::Changed`]; other errors when the store cannot be read.
+    pub(crate) fn refuse_lost_list(&self, plan: &Plan) -> Result<(), Error> {
+        let is_free = plan.kind() == Kind::Binary || !is_of_index(plan) || plan.expected.packages.is_some();
+        let has_list = |there: &Version| {
+            let Receipt { version, source, platform, .. } = &there.receipt;
+            let same = manifest::Version::is_same(version, &plan.version) && source.kind() == plan.kind();
+            // The list is a part of the directory's name.
+            let mut bare = plan.clone();
+            (bare.version, bare.source, bare.platform) = (version.clone(), source.clone(), *platform);
+            bare.expected = Expected::default();
+            same && !there.receipt.needs_lock_file() && bare.folder() != there.folder()
+        };
+        let is_lost = !is_free && self.versions(&plan.id)?.iter().any(has_list);
+        if is_lost { Err(changed(plan, VersionChange::NoList)) } else { Ok(()) }
     }
 
     /// Refuses a plan that gives other bytes to the version that is started, whose receipt is lost. All that is known of it is
