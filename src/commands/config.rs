@@ -411,7 +411,8 @@ fn program_settings(
     version: &store::Version,
     session: &Session,
 ) -> Result<AgentCommand, Failure> {
-    session.refuse_revoked_installed(version)?;
+    // The editor starts it without asking.
+    session.refuse_unfit(version)?;
     let start = session.find_start(version)?;
     let program = as_text(&start.program).map_err(|failure| failure.help(INDIRECT))?;
     Ok(AgentCommand {

@@ -10,7 +10,6 @@ use acp_registry::host::process::{Environment, Isolation, LaunchSpec, hide_from_
 use acp_registry::ops::install_to_run;
 use acp_registry::remote::{Secret, ServeOptions, serve};
 use acp_registry::session::{AgentSpec, Terms};
-use acp_registry::store::Version;
 use acp_registry::text::printable;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::unbounded_channel;
@@ -117,12 +116,13 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
 }
 
-/// Installs the agent if it is not there as a whole, so that an error reaches who starts the server, and the first client does not wait.
+/// Installs the agent if it is not there as a whole, and refuses one that `run` would refuse, so that an error reaches who
+/// starts the server, and the first client does not wait.
 fn install(agent: &AgentSpec, args: &Args, global: &Global, ui: &Ui) -> Result<(), Failure> {
     let session = open(&args.place, args.packages, global)?;
     let found = session.find_version(agent, None)?;
-    if found.as_ref().is_some_and(Version::is_whole) {
-        return Ok(());
+    if let Some(version) = found.as_ref().filter(|version| version.is_whole()) {
+        return Ok(session.refuse_unfit(version)?);
     }
     let events = events(ui);
     let install = install_to_run(&session, agent, None, Terms::default(), found.as_ref(), &events);

@@ -227,6 +227,30 @@ fn a_damaged_version_that_settings_name_is_repaired_beside_the_current_one() {
 }
 
 #[cfg(unix)]
+/// Neither an editor nor the clients of a server would be told.
+#[cfg(unix)]
+#[test]
+fn an_agent_that_run_refuses_is_not_named_in_settings_and_not_served() {
+    let (people, folder) = installed();
+    let refused = |told: &str| {
+        for words in
+            [&["run", "a"][..], &["config", "zed", "a", "--direct"], &["serve-agent", "a", "--listen", "127.0.0.1:0"]]
+        {
+            let run = people.run(words);
+            let is_refused = run.code == 4 && run.stdout.is_empty() && run.stderr.contains(told);
+            assert!(is_refused, "{words:?}: {} {}", run.stdout, run.stderr);
+        }
+    };
+    let bin = program(&folder).parent().unwrap().to_owned();
+    fs::set_permissions(&bin, fs::Permissions::from_mode(0o777)).unwrap();
+    refused("is refused");
+    fs::set_permissions(&bin, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(people.run(&["config", "zed", "a", "--direct"]).code, 0);
+    let text = fs::read_to_string(program(&folder)).unwrap();
+    fs::write(program(&folder), text.replace("a-1.0.0", "b-1.0.0")).unwrap();
+    refused("has other content than was installed");
+}
+
 /// A repair would take its files and the mark that it runs away.
 #[cfg(unix)]
 #[test]
