@@ -245,6 +245,24 @@ fn a_home_of_an_agent_that_is_a_link_opens_nothing() {
 }
 
 #[test]
+fn a_home_that_cannot_be_made_is_a_matter_of_the_disk() {
+    let people = people();
+    if !has_landlock(&people, "a_home_that_cannot_be_made_is_a_matter_of_the_disk") {
+        return;
+    }
+    let homes = people.root().join("homes");
+    let _ = fs::remove_dir_all(&homes);
+    fs::write(&homes, "").unwrap();
+    let run = Run::of(&mut command(&people, &["run", "a", "--sandbox"]));
+    assert!(run.code == 3 && run.stderr.contains("its own home cannot be made: "), "{} {}", run.code, run.stderr);
+    assert!(
+        run.stderr.contains("help: ") && run.stderr.contains("name another directory with --root"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
 fn a_home_is_not_opened_as_a_working_directory() {
     let people = people();
     if !has_landlock(&people, "a_home_is_not_opened_as_a_working_directory") {

@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf, absolute};
 
+use crate::fs::PathError;
 use crate::process::{NamespaceError, Network};
 
 /// Directories that programs need, outside a person's home. Those that are missing are passed over.
@@ -64,6 +65,9 @@ pub enum SandboxError {
     /// What would be opened leads elsewhere.
     #[error("{} is a link, and what it leads to is not opened to the program", .0.display())]
     Link(PathBuf),
+    /// The program's own home cannot be made.
+    #[error("its own home cannot be made: {0}")]
+    Own(PathError),
     /// What would be opened is not there, or cannot be found.
     #[error("{}: {error}", path.display())]
     Path {

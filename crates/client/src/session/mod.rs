@@ -698,6 +698,9 @@ impl From<Error> for Failure {
             Error::Sandbox { error: SandboxError::Unsupported(_), .. } => {
                 Self::refused(message).help("name a sandbox of this system with --wrap")
             }
+            Error::Sandbox { error: SandboxError::Own(error), .. } => {
+                Self::unable(message).help_if(store::Error::from(error).remedy())
+            }
             Error::Sandbox { .. } => Self::refused(message),
             Error::LostInterpreter { name, .. } => {
                 let help = if name == "node" { resolve::NODE.to_owned() } else { format!("install {name}") };

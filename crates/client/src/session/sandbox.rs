@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use acp_registry_host::fs::make_private;
+use acp_registry_host::fs::{PathError, make_private};
 use acp_registry_host::process::Network;
 use acp_registry_host::sandbox::{ABI, Sandbox, SandboxError};
 use serde::Serialize;
@@ -112,7 +112,7 @@ impl Confined {
     /// # Errors
     /// [`SandboxError`].
     pub fn enter(&self) -> Result<(), SandboxError> {
-        make_private(&self.own).map_err(|error| SandboxError::Rules(format!("{}: {error}", self.own.display())))?;
+        make_private(&self.own).map_err(PathError::at(&self.own)).map_err(SandboxError::Own)?;
         self.sandbox.enter()?;
         for (_, name) in OWN {
             let mut folder = self.own.clone();
