@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use clap::ArgMatches;
 use serde::Serialize;
 use serde_json::Value;
+use url::Url;
 
 use crate::terminal::arguments::words;
 
@@ -40,11 +41,23 @@ static GIVEN: OnceLock<Vec<GivenFlag>> = OnceLock::new();
 pub(crate) fn remember(matches: &ArgMatches) {
     let given = FLAGS.into_iter().filter_map(|(name, flag, commands)| {
         let values = matches.try_get_raw(name).ok()??;
-        let given = values.flat_map(|value| [flag.to_owned(), value.to_string_lossy().into_owned()]);
+        let given = values.flat_map(|value| [flag.to_owned(), without_user(&value.to_string_lossy())]);
         Some((flag, words(&given.collect::<Vec<_>>()), commands))
     });
     // There is one command in a process.
     let _ = GIVEN.set(given.collect());
+}
+
+/// An address without a name and a password, which remedies do not show: logs keep them. Another value is as it was given.
+fn without_user(value: &str) -> String {
+    match Url::parse(value) {
+        Ok(mut url) if !url.username().is_empty() || url.password().is_some() => {
+            // These cannot fail for an address with a user.
+            let _ = (url.set_username(""), url.set_password(None));
+            url.into()
+        }
+        _ => value.to_owned(),
+    }
 }
 
 /// A remedy with the flags of this run in its commands, which are between backticks.
@@ -109,6 +122,19 @@ mod tests {
             (" removes them", " removes them"),
         ] {
             assert_eq!(with_flags(part, &given), expected);
+        }
+    }
+
+    #[test]
+    fn no_password_is_repeated() {
+        for (given, shown) in [
+            ("https://me:hunter2@h.example/r.json?x=1", "https://h.example/r.json?x=1"),
+            ("https://token@h.example/r.json", "https://h.example/r.json"),
+            ("https://h.example/a@b", "https://h.example/a@b"),
+            ("me@h", "me@h"),
+            ("a b/r.json", "a b/r.json"),
+        ] {
+            assert_eq!(without_user(given), shown);
         }
     }
 
