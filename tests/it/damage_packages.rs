@@ -147,6 +147,24 @@ fn an_agent_that_does_not_answer_is_installed_again() {
     }
 }
 
+/// A repair keeps the kind of distribution.
+#[test]
+fn another_kind_in_the_index_keeps_no_damaged_agent_from_its_repair() {
+    let scene = Scene::new("p");
+    fs::remove_file(scene.file()).unwrap();
+    scene.people.publish(&[scene.people.agent("p", "1.0.0")]);
+    assert_eq!(scene.run(&["list", "--refresh"]).code, 0);
+    let told = scene.run(&["doctor"]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(!told.contains("--dist") && told.contains("`acp-registry doctor --fix p` repairs it"), "{told}");
+    let run = scene.run(&["doctor", "--fix"]);
+    assert!(run.code == 0 && run.stderr.contains("repaired p"), "{}{}", run.stdout, run.stderr);
+    // The index does not choose another kind for it, and says how to.
+    let run = scene.run(&["install", "p"]);
+    let help =
+        "help: `acp-registry install p --dist binary` installs it as that; or run `acp-registry uninstall p` first";
+    assert!(run.code == 4 && run.stderr.contains(help), "{}", run.stderr);
+}
+
 #[test]
 fn what_runtimes_write_themselves_is_no_damage() {
     let scene = Scene::new("p");

@@ -120,7 +120,9 @@ fn suggest_other(failure: Failure, version: &Version, session: &Session) -> Fail
 /// Why a damaged agent could not be reinstalled, as far as is known without a request.
 pub(super) async fn refusal(agent: &DiagnosedAgent, session: &Session, events: &Events<'_>) -> Option<Failure> {
     let index = session.entry_at_hand(&agent.id)?;
-    let plan = plan(&AgentSpec::any(&agent.id), None, &index, session, events).await.ok()?;
+    // A repair keeps the kind of distribution, whatever the index offers now.
+    let kind = session.store.agent(&agent.id).ok().flatten().map(|agent| agent.current.receipt.source.kind());
+    let plan = plan(&AgentSpec::any(&agent.id), kind, &index, session, events).await.ok()?;
     session.store.refuse_changed(&plan).err().map(Failure::from)
 }
 

@@ -277,7 +277,9 @@ impl VersionChange {
     /// What people can do who want the change. Printable.
     pub(super) fn remedy(&self, id: &str) -> String {
         let begin = match self {
-            Self::Kind { now, .. } => format!("`--dist {}` installs it as that; or ", now.as_str()),
+            Self::Kind { now, .. } => {
+                format!("`acp-registry install {} --dist {}` installs it as that; or ", escape(id), now.as_str())
+            }
             _ => {
                 "tell the agent's publisher, for a version is never replaced; if you trust what comes now, ".to_owned()
             }
