@@ -190,3 +190,20 @@ fn after_one_installation_nothing_is_sent() {
     }
     assert_eq!(people.run(&["install", "a", "--offline", "--dry-run"]).code, 0);
 }
+
+#[test]
+fn a_copy_that_its_host_forbids_serves_only_without_it() {
+    let people = people();
+    let index = json!({ "version": "1.0.0", "agents": [people.agent("a", "1.0.0")] }).to_string();
+    for control in ["no-store", "no-cache"] {
+        let headers = vec![("Cache-Control", control.to_owned())];
+        people.answer("/registry.json", (200, headers, index.clone().into_bytes()));
+        let count = || people.server.asked().iter().filter(|path| **path == "/registry.json").count();
+        let before = count();
+        for words in [&["list", "--refresh"][..], &["list"]] {
+            assert_eq!(people.run(words).code, 0, "{control} {words:?}");
+        }
+        assert_eq!(count() - before, 2, "{control}");
+        assert_eq!(people.run(&["list", "--offline"]).code, 0);
+    }
+}

@@ -169,7 +169,36 @@ impl Client {
 }
 
 fn max_age(headers: &HeaderMap) -> Option<Duration> {
-    let control = headers.get(header::CACHE_CONTROL)?.to_str().ok()?.to_ascii_lowercase();
+    let lines = headers.get_all(header::CACHE_CONTROL).iter().filter_map(|line| line.to_str().ok());
+    let control = lines.collect::<Vec<_>>().join(",").to_ascii_lowercase();
     let mut directives = control.split(',').map(str::trim);
+    // Neither is to be used without a request.
+    if directives.clone().any(|directive| ["no-store", "no-cache"].contains(&directive)) {
+        return Some(Duration::ZERO);
+    }
     directives.find_map(|directive| directive.strip_prefix("max-age=")?.parse().ok()).map(Duration::from_secs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_says_how_long_a_copy_serves() {
+        for (lines, seconds) in [
+            (&[][..], None),
+            (&["public, max-age=300"], Some(300)),
+            (&["public", "Max-Age=300"], Some(300)),
+            (&["no-store"], Some(0)),
+            (&["max-age=300, No-Cache"], Some(0)),
+            (&["max-age=300", "no-store"], Some(0)),
+            (&["no-transform"], None),
+        ] {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(header::CACHE_CONTROL, line.parse().unwrap());
+            }
+            assert_eq!(max_age(&headers), seconds.map(Duration::from_secs), "{lines:?}");
+        }
+    }
 }
