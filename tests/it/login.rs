@@ -239,6 +239,25 @@ fn an_agent_that_cannot_be_spoken_to_is_told_as_doctor_does() {
     }
 }
 
+/// The reason is that of this machine, not of the agent.
+#[cfg(unix)]
+#[test]
+fn what_keeps_the_system_from_starting_an_agent_is_told_as_run_does() {
+    let people = People::new();
+    let shell = people.env.path("own-shell");
+    std::os::unix::fs::symlink("/bin/sh", &shell).unwrap();
+    people.install_script(&format!("#!{}\n", shell.display()), &[]);
+    fs::remove_file(&shell).unwrap();
+    let told = format!("needs {}, which its first line names, and which is not there", shell.display());
+    assert!(people.run(&["run", "a"]).stderr.contains(&told));
+    for command in ["login", "logout"] {
+        let (code, document) = people.json(&[command, "a"]);
+        assert_eq!((code, &document["reason"]), (1, &json!("spawn_failed")), "{document}");
+        assert!(document["message"].as_str().unwrap().contains(&told), "{document}");
+        assert!(!document["help"].as_str().unwrap().contains("for another system"), "{document}");
+    }
+}
+
 #[test]
 fn variables_are_named_and_their_values_never() {
     let vars = json!([

@@ -197,8 +197,12 @@ impl<'a> Attempt<'a> {
             Err(OpenError::Setup(error)) => Err(error.into()),
             Err(OpenError::Agent(outcome)) => {
                 let check = doctor::explain(&outcome, &self.version.receipt.id);
+                // What keeps the system from starting it is told as `run` does.
+                let obstacle = || doctor::obstacle(&self.version, &self.environment);
+                let known = outcome.reason.filter(|reason| *reason == FailReason::SpawnFailed).and_then(|_| obstacle());
+                let (message, help) = known.unwrap_or_else(|| (check.message, check.help.unwrap_or_default()));
                 let reason = outcome.reason.map_or("agent_error", FailReason::as_str);
-                result.fail(reason, check.message, check.help.unwrap_or_default());
+                result.fail(reason, message, help);
                 self.note(*outcome, result);
                 Ok(None)
             }
