@@ -85,6 +85,9 @@ fn or_another(help: &str, conversation: &Conversation) -> String {
     if has_others { format!("{help}; or try another of its methods") } else { help.to_owned() }
 }
 
+/// The shortest secret that is hidden, in bytes: shorter ones are parts of many words.
+const SHORTEST: usize = 4;
+
 /// How long an agent may take to open a session, unless there is less time for everything.
 const SESSION: Duration = Duration::from_mins(1);
 
@@ -159,6 +162,19 @@ impl SignInResult {
         self.reason = Some(reason);
         self.message = message.into();
         self.help = Some(help.into());
+    }
+
+    /// Takes the values of secret variables out of what the agent has said.
+    pub(crate) fn hide_secrets<'a>(&mut self, value: impl Fn(&str) -> Option<&'a str>) {
+        let secrets = self.variables.iter().filter(|needed| needed.variable.is_secret);
+        let values: Vec<String> =
+            secrets.filter_map(|needed| value(&needed.variable.name)).map(ToOwned::to_owned).collect();
+        for value in values.iter().filter(|value| value.len() >= SHORTEST) {
+            for text in [Some(&mut self.message), self.help.as_mut(), Some(&mut self.stderr_tail)].into_iter().flatten()
+            {
+                *text = text.replace(value.as_str(), "…").replace(&*printable(value), "…");
+            }
+        }
     }
 
     /// Notes which variables the person sets. Returns whether all required ones have a value.
@@ -395,6 +411,21 @@ mod tests {
             let error = start(folder, has_interpreter, way(Some(command), args)).unwrap_err();
             assert!(error.starts_with("the method wants another program"), "{error}");
         }
+    }
+
+    #[test]
+    fn values_of_secrets_are_taken_out_of_what_an_agent_says() {
+        let variable =
+            |name: &str, is_secret| Variable { name: name.into(), label: None, is_secret, is_optional: false };
+        let mut attempt = SignInResult::new("a", "1");
+        attempt.ask_for_variables(vec![variable("KEY", true), variable("REGION", false)], None, |_| true);
+        attempt.fail("refused", "the key hunter2hunter2 is bad in the-north", "");
+        attempt.stderr_tail = "KEY=hunter2hunter2 REGION=the-north\n".to_owned();
+        attempt.hide_secrets(|name| Some(if name == "KEY" { "hunter2hunter2" } else { "the-north" }));
+        assert_eq!(attempt.message, "the key … is bad in the-north");
+        assert_eq!(attempt.stderr_tail, "KEY=… REGION=the-north\n");
+        attempt.hide_secrets(|_| Some("is"));
+        assert_eq!(attempt.message, "the key … is bad in the-north");
     }
 
     #[test]

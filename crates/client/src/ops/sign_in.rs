@@ -219,6 +219,7 @@ impl<'a> Attempt<'a> {
             (self.events)(Event::Warning(&unremoved(error)));
         }
         result.stderr_tail = outcome.stderr_tail;
+        result.hide_secrets(|name| self.environment.get(name)?.to_str());
     }
 
     /// Asks the agent for its methods.
