@@ -106,6 +106,23 @@ fn the_bytes_of_a_version_never_change() {
     assert_eq!(people.run(&["run", "a"]).stdout, "a-1.0.0 acp\n");
 }
 
+/// Only build metadata differ: one of them is never taken for the other.
+#[test]
+fn another_build_of_a_version_is_refused_by_name() {
+    let people = people();
+    people.publish(&[people.agent("a", "1.0.0+b1")]);
+    assert_eq!(people.run(&["install", "a", "--refresh"]).code, 0);
+    people.publish(&[people.agent("a", "1.0.0+b2")]);
+    for words in [&["update", "--refresh"][..], &["run", "a@1.0.0+b2"], &["install", "a"]] {
+        let run = people.run(words);
+        let told = "1.0.0+b2 is refused: it is the same version as `1.0.0+b1`, which is installed, and its archive had";
+        assert!(run.code == 4 && run.stderr.contains(told), "{words:?}: {}{}", run.stdout, run.stderr);
+    }
+    for spec in ["a", "a@1.0.0+b1"] {
+        assert_eq!(people.run(&["run", spec]).stdout, "a-1.0.0+b1 acp\n");
+    }
+}
+
 #[test]
 fn new_arguments_for_the_same_bytes_send_nothing() {
     let people = people();

@@ -416,8 +416,11 @@ impl Session {
         }
         let current = self.store.agent(&named.id)?.map(|agent| agent.current);
         let Some(wanted) = &named.version else { return Ok(current) };
+        // Two versions that differ in their build metadata count as one, but not for somebody who has named one of them.
+        let build = |version: &str| version.split_once('+').map(|(_, build)| build.to_owned());
         let fits = |version: &Version| {
             manifest::Version::is_same(&version.receipt.version, wanted)
+                && build(&version.receipt.version) == build(wanted)
                 && kind.is_none_or(|kind| version.receipt.source.kind() == kind)
         };
         Ok(current.into_iter().chain(self.store.versions(&named.id)?).find(fits))

@@ -255,6 +255,14 @@ pub enum VersionChange {
         /// The value of the received bytes.
         now: String,
     },
+    /// It is installed in another spelling, such as with other build metadata, which do not make another version.
+    #[error("it is the same version as {}, which is installed, and {change}", quote(known))]
+    Spelling {
+        /// The version that is installed.
+        known: String,
+        /// What is different.
+        change: Box<VersionChange>,
+    },
     /// The registry published a list of its packages, and publishes none now.
     #[error(
         "its packages were those of a list of the registry when it was installed, and the registry now has no list of them"

@@ -457,7 +457,7 @@ impl Store {
     pub fn refuse_changed(&self, plan: &Plan) -> Result<(), Error> {
         let known = self.known(plan)?;
         let of_kind: Vec<&Receipt> = known.iter().filter(|known| known.source.kind() == plan.kind()).collect();
-        let mut change = of_kind.iter().find_map(|known| announced(known, plan));
+        let mut change = of_kind.iter().find_map(|known| Some(with_spelling(known, plan, announced(known, plan)?)));
         if of_kind.is_empty() && !plan.is_kind_wanted && plan.origin != OfferOrigin::Lock {
             let other = known.first().map(|known| known.source.kind());
             change = change.or_else(|| Some(VersionChange::Kind { known: other?, now: plan.kind() }));
@@ -522,7 +522,7 @@ impl Store {
 pub(super) fn refuse_other_bytes(known: &[Receipt], plan: &Plan, proof: &mut Proof) -> Result<(), Error> {
     for known in known.iter().filter(|known| known.source.kind() == plan.kind()) {
         if let Some(change) = differing_bytes(&known.proof, proof) {
-            return Err(changed(plan, change));
+            return Err(changed(plan, with_spelling(known, plan, change)));
         }
         if proof.verified == DigestSource::None && known.proof.sha256.is_some() {
             proof.verified = known.proof.verified;
@@ -533,6 +533,14 @@ pub(super) fn refuse_other_bytes(known: &[Receipt], plan: &Plan, proof: &mut Pro
 
 fn changed(plan: &Plan, change: VersionChange) -> Error {
     Error::Changed { id: plan.id.to_string(), version: plan.version.clone(), change }
+}
+
+/// A change that names both versions, where they are spelled differently.
+fn with_spelling(known: &Receipt, plan: &Plan, change: VersionChange) -> VersionChange {
+    if known.version == plan.version {
+        return change;
+    }
+    VersionChange::Spelling { known: known.version.clone(), change: Box::new(change) }
 }
 
 /// Whether a plan comes from the registry of the index, and not from what is installed or from a lock file.
