@@ -81,6 +81,10 @@ pub(super) fn sign_in_here(how: &str) {
     ));
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line).unwrap();
+    if how == "raw" {
+        let _ = std::process::Command::new("stty").args(["raw", "-echo"]).status();
+        exit(3);
+    }
     if how == "fail" || line.trim() != "please" {
         exit(3);
     }

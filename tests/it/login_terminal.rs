@@ -59,6 +59,36 @@ fn a_terminal_is_handed_to_the_agents_own_program() {
 }
 
 #[test]
+fn a_program_that_fails_leaves_the_terminal_as_it_was() {
+    let method = json!([{ "id": "setup", "name": "Set up", "type": "terminal", "args": ["--sign-in", "raw"],
+                          "env": { "EXAMPLE": "method" } }]);
+    let person = Person::of("ok", &offering(&method));
+    let pty = nix::pty::openpty(None, None).unwrap();
+    let slave = File::from(pty.slave);
+    let mode = || {
+        let mode = nix::sys::termios::tcgetattr(&slave).unwrap();
+        (mode.input_flags, mode.output_flags, mode.local_flags)
+    };
+    let before = mode();
+    let end = || Stdio::from(slave.try_clone().unwrap());
+    let mut command = person.people.command(&["login", "a"]);
+    let mut child = command.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
+    drop(command);
+    let mut screen = File::from(pty.master);
+    read_until(&mut screen, "word? ");
+    io::Write::write_all(&mut screen, b"please\n").unwrap();
+    let code = child.wait().unwrap().code();
+    let after = mode();
+    drop(slave);
+    let mut shown = Vec::new();
+    // Linux reports an error if the other end is closed.
+    let _ = screen.read_to_end(&mut shown);
+    let shown = String::from_utf8_lossy(&shown);
+    assert!(code == Some(1) && shown.contains("its program ended with exit code 3"), "{code:?} {shown}");
+    assert_eq!(after, before);
+}
+
+#[test]
 fn no_agent_chooses_what_is_started() {
     let temporary = tempfile::tempdir().unwrap();
     let touched = temporary.path().join("touched");

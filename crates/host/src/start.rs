@@ -100,10 +100,39 @@ pub async fn attend(program: Program, stdout: Stdio) -> io::Result<Exit> {
     let (command, kept) = program.into_command();
     let mut command = Command::from(command);
     command.stdout(stdout).kill_on_drop(true);
+    #[cfg(unix)]
+    let _mode = TerminalMode::keep();
     let status = command.spawn()?.wait().await?;
     // Keeps the file open until the program has ended.
     drop(kept);
     Ok(Exit::of(status, How::Exited))
+}
+
+/// The mode of the terminal, which comes back when this is dropped: a program that ends in the middle of its work may leave a
+/// terminal that neither shows what is typed nor begins lines at the left.
+#[cfg(unix)]
+struct TerminalMode(nix::sys::termios::Termios);
+
+#[cfg(unix)]
+impl TerminalMode {
+    /// `None` where stdin is no terminal.
+    fn keep() -> Option<Self> {
+        nix::sys::termios::tcgetattr(io::stdin()).ok().map(Self)
+    }
+}
+
+#[cfg(unix)]
+impl Drop for TerminalMode {
+    fn drop(&mut self) {
+        use nix::sys::termios::{SetArg, tcsetattr};
+
+        // In the background, this would stop the process.
+        let is_behind = nix::unistd::tcgetpgrp(io::stdin()).is_ok_and(|group| group != nix::unistd::getpgrp());
+        if !is_behind {
+            // A terminal that is gone needs no mode.
+            let _ = tcsetattr(io::stdin(), SetArg::TCSANOW, &self.0);
+        }
+    }
 }
 
 /// Starts a program with pipes for stdin and stdout. It is killed when the child is dropped.
