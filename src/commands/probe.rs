@@ -23,6 +23,7 @@ use crate::formats::{Format, junit, outcome};
 use crate::terminal::arguments::words;
 use crate::terminal::layout::Look;
 use crate::terminal::progress::AgentsProgress;
+use crate::terminal::remedy::complete;
 use crate::terminal::ui::Ui;
 use crate::terminal::{layout, signals};
 use acp_registry::duration;
@@ -296,9 +297,10 @@ fn write_failures(directory: &Path, examination: Option<&Examination>, args: &Ar
     for examined in examination.iter().flat_map(|examination| &examination.checks) {
         let Some(exchange) = &examined.exchange else { continue };
         let path = directory.join(format!("{}.exchange", examined.check.id.replace('/', "-")));
-        let command = words(&args.replaying(&path));
+        let command = complete(&format!("`{}`", words(&args.replaying(&path))));
+        let command = command.trim_matches('`');
         let message = examined.message.as_deref().unwrap_or_default();
-        let text = format!("# {}: {}\n# {}\n{exchange}", examined.check.id, printable(message), printable(&command));
+        let text = format!("# {}: {}\n# {}\n{exchange}", examined.check.id, printable(message), printable(command));
         write_atomic(&path, text.as_bytes()).map_err(|error| error.unwritable("--failures"))?;
         written += 1;
     }

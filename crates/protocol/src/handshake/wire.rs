@@ -18,8 +18,13 @@ const CHUNK: usize = 64 << 10;
 /// Maximum number of queued messages to an agent that does not read.
 const OUTGOING: usize = 64;
 
-/// Time to wait for the exit code of an agent that has closed its stdout.
+/// Time to wait, after the first sign that an agent that has written something has ended, for the others: the rest of its
+/// output, or its exit code.
 const REST: Duration = Duration::from_millis(500);
+
+/// The same for a program that fails before it has written anything. One that succeeds may be a launcher, whose agent has its
+/// pipes.
+const FAILED: Duration = Duration::from_secs(5);
 
 /// Time to wait for stderr after the agent has ended.
 const LAST_WORDS: Duration = Duration::from_millis(100);
@@ -119,8 +124,10 @@ pub(super) struct Wire {
     pub(super) has_open_end: bool,
     overflow: Option<Overflow>,
     exit: Option<Exit>,
-    /// The wait for the exit code, once stdout is closed.
+    /// The wait for the rest, from the first sign of the end.
     rest: Option<Wait>,
+    /// Whether there was a line while the program ran.
+    has_spoken: bool,
     wait: Wait,
     pub(super) outgoing: mpsc::Sender<Vec<u8>>,
     stderr: Arc<Mutex<Tail>>,
@@ -157,6 +164,7 @@ impl Wire {
             overflow: None,
             exit: None,
             rest: None,
+            has_spoken: false,
             wait: Wait::until(Instant::now()),
             outgoing,
             stderr: tail,
@@ -201,11 +209,17 @@ impl Wire {
                         }),
                     };
                     if !lines.is_empty() {
+                        self.has_spoken |= self.exit.is_none();
                         return Ok(lines);
                     }
                 }
-                // A launcher may leave an agent that has its pipes.
-                exit = tree.wait(), if self.exit.is_none() => self.exit = Some(exit),
+                exit = tree.wait(), if self.exit.is_none() => {
+                    self.exit = Some(exit);
+                    let rest = if self.has_spoken { Some(REST) } else { (exit.code != Some(0)).then_some(FAILED) };
+                    if let Some(rest) = rest {
+                        self.rest.get_or_insert_with(|| Wait::until(Instant::now() + rest));
+                    }
+                }
                 () = sleep_until(until) => {}
             }
         }

@@ -7,12 +7,10 @@ use roxmltree::{Node, NodeId};
 use super::css::{Declaration, Piece, SelectorKind};
 use super::{Icon, attribute};
 
-/// The properties that affect whether and how a shape is visible, which colour filters make, and what is drawn with it.
-pub(super) const PROPERTIES: [&str; 28] = [
+/// The properties that affect whether and how a shape is visible, and which colour filters make.
+pub(super) const PROPERTIES: [&str; 18] = [
     "display", "opacity", "fill", "stroke", "stop-color", "flood-color", "lighting-color", "visibility",
-    "fill-opacity", "stroke-opacity", "stroke-width", "width", "height", "r", "rx", "ry", "d", "points", "mask",
-    "clip-path", "filter", "-webkit-mask", "-webkit-clip-path", "-webkit-filter", "marker", "marker-start",
-    "marker-mid", "marker-end",
+    "fill-opacity", "stroke-opacity", "stroke-width", "width", "height", "r", "rx", "ry", "d", "points",
 ];
 
 /// Declarations, indexed by selector and by element, so that looking up an element does not depend on their number.

@@ -325,7 +325,7 @@ fn is_one_stroke(d: &str) -> bool {
 
 /// Counts the numbers in path data without commands. A sign, a second decimal point, a comma or a space starts a new
 /// number.
-fn numbers(text: &str) -> usize {
+pub(super) fn numbers(text: &str) -> usize {
     let (mut count, mut open, mut point) = (0, false, false);
     for c in text.chars() {
         let starts = match c {

@@ -25,10 +25,19 @@ pub(crate) static RULE: Rule = Rule {
 const HARMLESS: &[&str] = &[
     "fill", "stroke", "color", "stop-", "flood-", "lighting-", "opacity", "clip-rule", "marker", "paint-order",
     "shape-rendering", "text-", "image-rendering", "vector-effect", "isolation", "mix-blend-mode", "font",
-    "letter-spacing", "word-spacing", "line-height", "display", "visibility", "flex", "vertical-align",
-    "enable-background", "overflow-wrap", "dominant-baseline", "user-select", "solid-", "writing-mode", "white-space",
-    "mask", "clip-path", "-inkscape", "--",
+    "letter-spacing", "word-spacing", "line-height", "display", "visibility", "flex-shrink", "background",
+    "pointer-events", "cursor", "enable-background", "overflow-wrap", "dominant-baseline", "user-select", "solid-",
+    "writing-mode", "white-space", "mask", "clip-path", "-inkscape", "--",
 ];
+
+/// Values with which other properties move nothing and make nothing larger.
+const NEUTRAL: &[&str] = &[
+    "none", "0", "0px", "hidden", "clip", "static", "normal", "0 0 auto", "baseline", "middle", "top", "bottom", "sub",
+    "super", "text-top", "text-bottom",
+];
+
+/// Attributes of the root element that decide its size and place.
+const EXACT: &[&str] = &["width", "height", "viewBox", "overflow", "transform"];
 
 const HELP: &str = "set width=\"16\" height=\"16\" on the root element";
 
@@ -52,6 +61,13 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
             report.range(icon.tag(root), format!("there is neither `{side}` nor `viewBox`")).help(HELP);
         }
     }
+    for attribute in root.attributes().filter(|one| one.namespace().is_none()) {
+        let name = attribute.name();
+        if let Some(exact) = EXACT.iter().find(|exact| exact.eq_ignore_ascii_case(name) && **exact != name) {
+            let message = format!("in a page, the attribute {} would be {}", quote(name), quote(exact));
+            report.range(attribute.range_qname(), message).help("remove it, or write its name so");
+        }
+    }
     for (name, harmless) in [("overflow", &["hidden", "auto", "scroll", "clip"][..]), ("transform", &["", "none"])] {
         let attribute = attribute_node(root, name);
         if let Some(attribute) = attribute.filter(|one| !harmless.contains(&one.value().trim())) {
@@ -65,7 +81,10 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
             .range(range, format!("the style sets {property} to {value}, whatever the attribute says"))
             .help("remove it");
     }
-    for (range, declaration) in icon.root_declarations(is_layout) {
+    let layout = icon.root_declarations(is_layout).into_iter();
+    for (range, declaration) in
+        layout.filter(|(_, one)| !NEUTRAL.contains(&one.text.trim().to_ascii_lowercase().as_str()))
+    {
         let (property, value) = (&declaration.property, quote(&declaration.text));
         report
             .range(range, format!("the style sets {property} to {value}, and may set only how the icon is painted"))
@@ -109,10 +128,10 @@ mod tests {
         for property in ["width", "max-height", "inline-size", "min-block-size", "zoom"] {
             assert!(is_size(property) && !is_layout(property), "{property}");
         }
-        for property in ["padding-left", "position", "scale", "transform", "overflow"] {
+        for property in ["padding-left", "position", "scale", "transform", "overflow", "flex", "vertical-align"] {
             assert!(is_layout(property), "{property}");
         }
-        for property in ["stroke-width", "flex", "line-height", "fill", "--own"] {
+        for property in ["stroke-width", "flex-shrink", "line-height", "fill", "--own"] {
             assert!(!is_size(property) && !is_layout(property), "{property}");
         }
     }

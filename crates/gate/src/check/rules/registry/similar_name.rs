@@ -128,8 +128,12 @@ fn accounts(agent: &Agent) -> Option<BTreeSet<String>> {
         let url = address::parse(archive).ok().filter(|url| url.host_str() == Some("github.com"))?;
         // Files in issues and commits of forks have addresses below the owner, too.
         let parts: Vec<&str> = url.path_segments()?.collect();
-        let [owner, _, "releases", "download", _, _] = parts[..] else { return None };
-        Some(format!("github {}", owner.to_ascii_lowercase()))
+        match parts[..] {
+            [owner, _, "releases", "download", _, .., _] | [owner, _, "archive", "refs", "tags", ..] => {
+                Some(format!("github {}", owner.to_ascii_lowercase()))
+            }
+            _ => None,
+        }
     };
     agent
         .releases()
@@ -221,6 +225,7 @@ mod tests {
             (npx("@s/a@1.0.0"), npx("@t/a@1.0.0"), false),
             (archive("Own"), archive("own"), true),
             (archive("own"), archive("other"), false),
+            (file("releases/download/a/v1/a.zip"), file("archive/refs/tags/1.zip"), true),
             (file("files/1/a.zip"), file("files/1/a.zip"), false),
             (file("archive/0123/a.zip"), file("releases/download/1/a.zip"), false),
             (
