@@ -10,9 +10,10 @@ const license = (text) => {
   throw new Error(`teach the test what kind of licence ${text} is`);
 };
 
+const namesKey = (text) => /\bapi ?keys?\b/i.test(`${text}`.replace(/[-_:]/g, ' '));
 const auth = (row) => {
   if (!row) return ['untested'];
-  const kinds = row.auth_methods.map(({ type }) => ({ env_var: 'api-key', agent: 'no-key', terminal: 'no-key' })[type]);
+  const kinds = row.auth_methods.map(({ type, id, name }) => (type === 'env_var' || namesKey(id) || namesKey(name) ? 'api-key' : 'no-key'));
   const opens = row.probes['session/new'] === 'ok' ? ['not-needed'] : [];
   if (kinds.length) return [...kinds, ...opens];
   return opens.length ? ['no-key', ...opens] : ['none'];

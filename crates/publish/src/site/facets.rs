@@ -3,7 +3,7 @@
 use super::capabilities::{Opening, Support};
 use acp_registry_client::index::is_open_source;
 use acp_registry_examine::examination::{Judgement, Level};
-use acp_registry_gate::verify::{EarlierExamination, LastAnswer, Unanswered};
+use acp_registry_gate::verify::{EarlierExamination, LastAnswer, OfferedMethod, Unanswered};
 use acp_registry_plan::manifest::{Agent, Platform};
 
 /// The number of columns.
@@ -261,10 +261,10 @@ fn examined(examined: &EarlierExamination) -> u32 {
     levels.fold(unmet, |bits: u32, bit: u32| bits | bit)
 }
 
-/// How users sign in, by the types of the methods: one that wants variables wants a key.
+/// How users sign in.
 fn sign_in(answer: &LastAnswer) -> u32 {
     let of_methods = answer.auth_methods.iter().map(|method| match method.kind.as_str() {
-        "env_var" => API_KEY,
+        _ if wants_key(method) => API_KEY,
         "agent" | "terminal" => NO_KEY,
         _ => 0,
     });
@@ -277,9 +277,19 @@ fn sign_in(answer: &LastAnswer) -> u32 {
     }
 }
 
+/// Whether a way to sign in wants an API key: by its type, which asks for variables, or by its id or name, because most agents ask
+/// for a key in a terminal or by themselves.
+fn wants_key(method: &OfferedMethod) -> bool {
+    let names_key = |text: &String| {
+        let words = text.to_lowercase().replace(|c: char| !c.is_alphanumeric(), " ");
+        let before = words.split_once("api key").or_else(|| words.split_once("apikey")).map(|(before, _)| before);
+        before.is_some_and(|before| !before.split(' ').any(|word| ["no", "not", "without"].contains(&word)))
+    };
+    method.kind == "env_var" || names_key(&method.id) || names_key(&method.name)
+}
+
 #[cfg(test)]
 mod tests {
-    use acp_registry_gate::verify::OfferedMethod;
     use serde_json::json;
 
     use super::*;
@@ -318,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn sign_in_is_by_key_if_the_type_of_the_method_says_so() {
+    fn sign_in_is_by_key_if_the_type_or_the_name_of_the_method_says_so() {
         let of = |methods: &[(&str, &str)], outcome: &str| {
             let own = |(name, kind): &(&str, &str)| OfferedMethod {
                 id: (*name).to_owned(),
@@ -334,6 +344,10 @@ mod tests {
         assert_eq!(of(&[("Gemini API key", "env_var"), ("Vertex AI", "agent")], "auth_required"), API_KEY | NO_KEY);
         assert_eq!(of(&[("Token", "agent"), ("Other", "magic")], "auth_required"), NO_KEY);
         assert_eq!(of(&[("Login", "env_var")], "error"), API_KEY);
+        assert_eq!(of(&[("Use OpenAI API key", "terminal")], "auth_required"), API_KEY);
+        assert_eq!(of(&[("factory-api-key", "agent"), ("OPENAI_API_KEY", "other")], "auth_required"), API_KEY);
+        assert_eq!(of(&[("ApiKey", "agent"), ("ChatGPT", "agent")], "auth_required"), API_KEY | NO_KEY);
+        assert_eq!(of(&[("No API key required", "agent"), ("AI API Gateway", "agent")], "auth_required"), NO_KEY);
         assert_eq!(of(&[("Passkey", "agent")], "ok"), NO_KEY | OPENS);
         assert_eq!(of(&[], "ok"), NO_KEY | OPENS);
         assert_eq!(of(&[], "error"), 1 << 3);
