@@ -43,7 +43,7 @@ pub use acp_registry_plan::index::{
 
 pub use copies::Copies;
 pub use load::{Error, Loaded, closures_in_checkout};
-pub use phrases::{Class, Meaning, PHRASES, is_open_source};
+pub use phrases::{Class, LicenseKind, Meaning, PHRASES};
 pub use place::{IndexLocation, IndexReader, LoadOptions, WrongPlace};
 pub use revocations::{KnownRevocations, RevocationMemory};
 pub use search::{

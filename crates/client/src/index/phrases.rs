@@ -27,7 +27,7 @@ pub enum Class {
     OpenSource,
     /// There is a licence, and it is not open source.
     Proprietary,
-    /// There is no licence.
+    /// There is no licence, or a text that names none.
     Unlicensed,
     /// There is an archive for one of these platforms, by their places in [`Platform::ALL`] as bits. Packages do not state
     /// their systems.
@@ -50,9 +50,9 @@ impl Class {
     /// Whether an agent is of the class; `None` if that is not known.
     pub(super) fn holds(self, entry: &Entry) -> Option<bool> {
         Some(match self {
-            Self::OpenSource => is_open_source(&entry.license),
-            Self::Proprietary => !entry.license.is_empty() && !is_open_source(&entry.license),
-            Self::Unlicensed => entry.license.is_empty(),
+            Self::OpenSource => LicenseKind::of(&entry.license) == LicenseKind::OpenSource,
+            Self::Proprietary => LicenseKind::of(&entry.license) == LicenseKind::Proprietary,
+            Self::Unlicensed => LicenseKind::of(&entry.license) == LicenseKind::Unstated,
             Self::Platforms(bits) => {
                 let mut wanted = Platform::ALL.iter().enumerate().filter(|(at, _)| bits & 1 << at != 0);
                 let is_stated = wanted.any(|(_, wanted)| entry.platforms.iter().any(|own| own == wanted.as_str()));
@@ -186,14 +186,50 @@ pub(super) fn meaning(phrase: &str) -> Option<Meaning> {
     PHRASES.iter().find(|(known, _)| known.contains(&phrase)).map(|(_, meaning)| *meaning)
 }
 
-/// Whether a licence is open source: approved by the OSI or free according to the FSF.
-#[must_use]
-pub fn is_open_source(license: &str) -> bool {
-    spdx::Expression::parse_mode(license, spdx::ParseMode::LAX).is_ok_and(|expression| {
-        expression.evaluate(|requirement| {
-            requirement.license.id().is_some_and(|id| id.is_osi_approved() || id.is_fsf_free_libre())
-        })
-    })
+/// What a licence is, as far as its text says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LicenseKind {
+    /// Approved by the OSI or free according to the FSF.
+    OpenSource,
+    /// Another licence of the SPDX, one of the publisher's own, or none for anybody else.
+    Proprietary,
+    /// There is no licence, or its text names none.
+    Unstated,
+}
+
+impl LicenseKind {
+    /// Reads a licence.
+    #[must_use]
+    pub fn of(license: &str) -> Self {
+        let parsed = [license.to_owned(), spelled(license)];
+        let parsed = parsed.iter().find_map(|text| spdx::Expression::parse_mode(text, spdx::ParseMode::LAX).ok());
+        let is_open = |expression: &spdx::Expression| {
+            expression.evaluate(|requirement| {
+                requirement.license.id().is_some_and(|id| id.is_osi_approved() || id.is_fsf_free_libre())
+            })
+        };
+        let own = ["proprietary", "commercial", "all rights reserved", "unlicensed", "licenseref"];
+        let text = license.to_lowercase();
+        match parsed {
+            // Words of the SPDX that are no licence.
+            _ if ["noassertion", "none"].contains(&text.trim()) => Self::Unstated,
+            Some(expression) if is_open(&expression) => Self::OpenSource,
+            Some(_) => Self::Proprietary,
+            None if own.iter().any(|words| text.contains(words)) => Self::Proprietary,
+            None => Self::Unstated,
+        }
+    }
+}
+
+/// A licence with the names of the SPDX: people write them in any case, with spaces, or in full.
+fn spelled(license: &str) -> String {
+    let name = |text: &str| {
+        let is = |name: &str| name.eq_ignore_ascii_case(text) || name.eq_ignore_ascii_case(&text.replace(' ', "-"));
+        spdx::identifiers::LICENSES.iter().find(|one| is(one.name) || is(one.full_name)).map(|one| one.name)
+    };
+    let text = license.trim();
+    let whole = name(text.strip_prefix("The ").unwrap_or(text)).map(ToOwned::to_owned);
+    whole.unwrap_or_else(|| text.split(' ').map(|word| name(word).unwrap_or(word)).collect::<Vec<_>>().join(" "))
 }
 
 #[cfg(test)]
@@ -232,12 +268,20 @@ mod tests {
 
     #[test]
     fn licences_are_open_source_as_a_whole() {
-        for license in ["MIT", "MIT OR Apache-2.0", "GPL-3.0-only WITH Classpath-exception-2.0", "MIT OR LicenseRef-x"]
-        {
-            assert!(is_open_source(license), "{license}");
-        }
-        for license in ["", "proprietary", "MIT AND LicenseRef-x", "see LICENSE"] {
-            assert!(!is_open_source(license), "{license}");
-        }
+        let of = |kind, licenses: &[&str]| {
+            for license in licenses {
+                assert_eq!(LicenseKind::of(license), kind, "{license}");
+            }
+        };
+        let open = ["MIT", "MIT OR Apache-2.0", "GPL-3.0-only WITH Classpath-exception-2.0", "MIT OR LicenseRef-x"];
+        of(LicenseKind::OpenSource, &open);
+        let spelled =
+            ["MIT License", "The MIT License", "apache-2.0", "mit OR apache-2.0", "Apache License 2.0", "MPL 2.0"];
+        of(LicenseKind::OpenSource, &spelled);
+        of(
+            LicenseKind::Proprietary,
+            &["proprietary", "Proprietary, see LICENSE", "MIT AND LicenseRef-x", "UNLICENSED"],
+        );
+        of(LicenseKind::Unstated, &["", "see LICENSE", "NOASSERTION", "Unknown"]);
     }
 }

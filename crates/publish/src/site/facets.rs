@@ -1,7 +1,7 @@
 //! The filters of the catalog. A filter value is a set of bits in a column; an agent has one set of bits per column.
 
 use super::capabilities::{Opening, Support};
-use acp_registry_client::index::is_open_source;
+use acp_registry_client::index::LicenseKind;
 use acp_registry_examine::examination::{Judgement, Level};
 use acp_registry_gate::verify::{EarlierExamination, LastAnswer, OfferedMethod, Unanswered};
 use acp_registry_plan::manifest::{Agent, Platform};
@@ -217,10 +217,10 @@ pub(super) fn bits(agent: &Agent, answer: Option<&LastAnswer>, unanswered: Optio
     }
     let kinds = [!distribution.binary.is_empty(), distribution.npx.is_some(), distribution.uvx.is_some()];
     bits[DIST] = kinds.iter().zip([BINARY, NPX, UVX]).filter(|(is_there, _)| **is_there).map(|(_, bit)| bit).sum();
-    bits[LICENSE] = match agent.license.as_deref() {
-        None | Some("") => UNLICENSED,
-        Some(license) if is_open_source(license) => OPEN,
-        Some(_) => PROPRIETARY,
+    bits[LICENSE] = match LicenseKind::of(agent.license.as_deref().unwrap_or_default()) {
+        LicenseKind::OpenSource => OPEN,
+        LicenseKind::Proprietary => PROPRIETARY,
+        LicenseKind::Unstated => UNLICENSED,
     };
     bits[EXAMINED] = answer.and_then(|answer| answer.examined.as_ref()).map_or(UNEXAMINED, examined);
     bits[STARTED] = match (answer, unanswered) {
@@ -380,6 +380,7 @@ mod tests {
         assert_eq!(class(&json!("proprietary")), 2);
         assert_eq!(class(&json!(null)), 4);
     }
+        assert_eq!(class(&json!("NOASSERTION")), 4);
 
     #[test]
     fn values_have_names_and_bits_of_their_own() {
