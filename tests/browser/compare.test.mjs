@@ -27,6 +27,14 @@ test('ids that are not agents are said and change nothing else', () => open('mat
   assert.equal(await page.locator('#compare img').count(), 0);
 }, { allow: /404/ }));
 
+test('what no agent is known for is not said of them, and ids that do not fit are counted', () => open('matrix/?ids=goose,agentao,a,b,c,d,e,f', async (page) => {
+  await comparing(page, [data('bundled').agents.find(({ id }) => id === 'goose').name, data('bundled').agents.find(({ id }) => id === 'agentao').name]);
+  assert.ok(!data('bundled').answers.has('goose') && data('bundled').answers.has('agentao'));
+  assert.equal(await page.locator('#none').textContent(), '');
+  assert.match(await said(page), /Left out, because 6 fit: 2 more\./);
+  assert.equal((await cell(page, 'Systems'))[1], 'Any, by npx or uvx');
+}, { allow: /404/ }));
+
 test('without an agent in the address the whole matrix stays', async () => {
   for (const address of ['matrix/?ids=', 'matrix/?ids=,,', 'matrix/?ids=unknown-agent', 'matrix/?other=1']) {
     await open(address, async (page) => {

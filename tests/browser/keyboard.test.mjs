@@ -43,6 +43,22 @@ test('arrows lead from the words to the results, and from card to card', () => o
   assert.equal(await focused(page), 'q');
 }));
 
+test('arrows choose the words of an input method while it composes', () => open('', async (page) => {
+  await page.locator('#q').focus();
+  const stays = await page.evaluate(() => {
+    const press = (isComposing) => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowDown', bubbles: true, cancelable: true, isComposing }));
+    return [press(true), document.activeElement.id, press(false)];
+  });
+  assert.deepEqual(stays, [true, 'q', false]);
+}));
+
+test('on a phone, Tab goes through a page from its top to its end', () => open('agents/goose/', async (page) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  const [setup, facts] = await page.evaluate(() => ['.setup', 'aside'].map((part) => document.querySelector(part).getBoundingClientRect().top));
+  assert.ok(setup < facts);
+  assert.ok(await page.evaluate(() => Boolean(document.querySelector('.setup').compareDocumentPosition(document.querySelector('aside')) & Node.DOCUMENT_POSITION_FOLLOWING)));
+}));
+
 test('words that nothing has can be taken back', () => open('?q=zzzzqqqq', async (page) => {
   await settled(page, 0);
   const offer = page.locator('#offers button');

@@ -51,6 +51,7 @@ test('a word that no agent has leaves the others as they are, and an editor is t
   await settled(page, 1);
   assert.match(await page.locator('#read').textContent(), /No agent mentions “qqqq”.*All agents work in Zed/);
   assert.equal(await page.locator('#list h3 a').getAttribute('href'), './agents/goose/#zed');
+  await page.waitForFunction(() => /1 agent matches\. No agent mentions “qqqq”/.test(document.getElementById('live').textContent));
   await search(page, 'gose');
   await page.locator('#read').getByText('“gose” is read as “goose”').waitFor();
 }));

@@ -11,7 +11,7 @@
   const table = chosen.firstElementChild, ticks = [...at('all').querySelectorAll('input')];
   const heading = at('title').textContent, { title } = document;
   const pages = new Map();
-  let ids = [], asked = 0, names;
+  let ids = [], over = 0, asked = 0, names;
 
   const make = (name, text, set) => Object.assign(document.createElement(name), { textContent: text }, set);
 
@@ -83,9 +83,9 @@
       for (const label of wanted) {
         const cells = agents.map(([, { groups }]) => {
           const found = groups.find(([name]) => name === group)?.[1].find(([name]) => name === label);
-          return found || [label, group ? 'Not known' : '–', group && 'none'];
+          return found || [label, group ? 'Not known' : label === 'Systems' ? 'Any, by npx or uvx' : '–', group && 'none'];
         });
-        if (group && group !== PROVEN && cells.every(([, , state]) => state === 'no' || state === 'none')) {
+        if (group && group !== PROVEN && cells.every(([, , state]) => state === 'no')) {
           without.push(`${group}: ${label}`);
           continue;
         }
@@ -112,6 +112,7 @@
       agents.length && `${agents.length} ${agents.length === 1 ? 'agent' : 'agents'} compared; add ${agents.length === 1 ? 'one' : 'another'} by name.`,
       unknown && `Not in this registry: ${unknown}.`,
       failed && `Could not be loaded: ${failed}.`,
+      over && `Left out, because ${MOST} fit: ${over} more.`,
     ].filter(Boolean).join(' ');
     const [sections, without] = bodies(agents);
     table.replaceChildren(head(agents), ...sections);
@@ -131,7 +132,8 @@
 
   const read = () => {
     const text = new URLSearchParams(location.search).get('ids') || '';
-    ids = [...new Set(text.split(',').map((id) => id.trim()).filter(Boolean))].slice(0, MOST);
+    ids = [...new Set(text.split(',').map((id) => id.trim()).filter(Boolean))];
+    over = ids.splice(MOST).length;
     show();
   };
 

@@ -158,7 +158,7 @@
   const announce = () => {
     clearTimeout(speak);
     if (asked > quiet) speak = setTimeout(() => {
-      live.textContent = `${agents(found.length)} match${found.length === 1 ? 'es' : ''}${also()}`;
+      live.textContent = `${agents(found.length)} match${found.length === 1 ? 'es' : ''}${also()}${read.hidden ? '' : `. ${read.textContent}`}`;
     }, 300);
   };
 
@@ -291,7 +291,8 @@
   };
   const save = (how) => {
     const next = address();
-    if (next !== location.pathname + location.search) history[how](null, '', next);
+    // Browsers refuse to write the address too often.
+    try { if (next !== location.pathname + location.search) history[how](null, '', next); } catch {}
   };
   const restore = () => {
     const state = new URLSearchParams(location.search);
@@ -319,7 +320,8 @@
   addEventListener('keydown', (event) => {
     const { key, target } = event, step = { ArrowDown: 1, ArrowUp: -1 }[key], cards = [...list.children];
     const here = cards.indexOf(target.closest?.('.card'));
-    if (!step || event.ctrlKey || event.metaKey || event.altKey || (here < 0 && (target !== box || step < 0))) return;
+    // Within a composition, arrows choose its words.
+    if (!step || event.isComposing || event.ctrlKey || event.metaKey || event.altKey || (here < 0 && (target !== box || step < 0))) return;
     event.preventDefault();
     (cards[here + step]?.querySelector('h3 a') || (step < 0 ? box : target)).focus();
   });
