@@ -421,6 +421,10 @@ pub fn check_base_url(address: &str) -> Result<(), String> {
     if !is_plain || parsed.query().is_some() || parsed.fragment().is_some() {
         return Err(format!("the base URL {address:?} must have no query, no fragment and no special characters"));
     }
+    if parsed.path().trim_end_matches('/').contains("//") {
+        // A link that begins so leads to another host.
+        return Err(format!("the base URL {address:?} must have no \"//\" in its path"));
+    }
     Ok(())
 }
 
@@ -843,6 +847,7 @@ mod tests {
             ("base-url = \"https:x.example\"", "does not begin with"),
             ("base-url = \"https://u:p@x.example\"", "user info"),
             ("base-url = \"https://x.example/a b\"", "special characters"),
+            ("base-url = \"https://x.example//r\"", "in its path"),
             ("base-url = \"https://x.example/?q\"", "must have no query"),
             ("[[view]]\nfile = \"registry.json\"\nformat-version = \"1\"", "three numbers"),
             ("[[view]]\nfile = \"registry.json\"\nextra = { d = 1979-05-27 }", "no dates"),
