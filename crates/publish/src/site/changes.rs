@@ -135,12 +135,15 @@ fn feed(
     newest: Timestamp,
     changes: &[AgentChange],
 ) -> io::Result<SiteFile> {
-    let entry = |change: &AgentChange| {
+    let entry = |(at, change): (usize, &AgentChange)| {
         let AgentChange { id, kind, label, name, version, time, .. } = change;
+        // Of events in the same second, all but the first name their version.
+        let is_same = |earlier: &AgentChange| (&earlier.id, earlier.kind, &earlier.time) == (id, *kind, time);
+        let of_version = changes[at + 1..].iter().any(is_same).then(|| format!("-{}", text::encoded(version)));
         let address = format!("{base}/agents/{id}/");
         FeedEntry {
             title: format!("{label}: {name} {version}"),
-            id: format!("{address}#{kind}-{time}"),
+            id: format!("{address}#{kind}-{time}{}", of_version.unwrap_or_default()),
             page: if change.is_there { address } else { format!("{base}/changes/") },
             updated: time.clone(),
             kind: Some(kind),
@@ -148,7 +151,7 @@ fn feed(
         }
     };
     let (page, updated) = (format!("{base}/{page}"), newest.to_string());
-    let bytes = text::feed(&format!("{base}/{path}"), &page, title, &updated, changes.iter().map(entry))?;
+    let bytes = text::feed(&format!("{base}/{path}"), &page, title, &updated, changes.iter().enumerate().map(entry))?;
     Ok((path.to_owned(), bytes))
 }
 

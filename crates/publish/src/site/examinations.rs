@@ -2,7 +2,6 @@
 //! verdicts that changed.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::io;
 
 use acp_registry_examine::examination::{Check, CheckRecord, CheckVerdict, Force, Judgement, Level, Record, find};
@@ -158,17 +157,14 @@ fn feed(site: &Site, lines: &[Line<'_>]) -> io::Result<Vec<u8>> {
     // A day is known to the day only. Without one, the feed has never changed.
     let time = |day: Option<&str>| format!("{}T00:00:00Z", day.unwrap_or("1970-01-01"));
     let updated = time(changed.first().and_then(|(line, _)| line.past.day.as_deref()));
-    let mut used: BTreeMap<&str, usize> = BTreeMap::new();
     let entries = changed.iter().map(|(line, change)| {
-        let count = used.entry(&line.listing.id).or_default();
-        *count += 1;
         let (page, time) = (format!("{base}/agents/{}/", line.listing.id), time(line.past.day.as_deref()));
         let failed = line.failed();
         let failed = if failed.is_empty() { String::new() } else { format!(" Fails: {failed}.") };
         FeedEntry {
             title: format!("{} {}: {change}", line.listing.name, line.version()),
-            // Versions are the publishers' text, and not part of an address.
-            id: format!("{page}#examined-{time}-{count}"),
+            // Stays the same when there are later verdicts.
+            id: format!("{page}#examined-{time}-{}", text::encoded(&line.past.version)),
             page,
             updated: time,
             kind: None,

@@ -32,12 +32,28 @@ pub(super) fn link(address: &str) -> Option<String> {
     is_plain.then(|| url.to_string())
 }
 
-/// An address as people read it: host and path, and for a repository on GitHub its owner and name.
-pub(super) fn short(address: &str) -> String {
+/// The words of the first items, and how many more there are.
+pub(super) fn as_many_as_fit<T>(items: &[T], limit: usize, word: impl Fn(&T) -> String) -> Vec<String> {
+    let more = items.len().saturating_sub(limit);
+    items.iter().take(limit).map(word).chain((more > 0).then(|| format!("and {more} more"))).collect()
+}
+
+/// A text of strangers as part of an address.
+pub(super) fn encoded(text: &str) -> String {
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
+}
+
+/// An address as people read it: host and path.
+pub(super) fn host_and_path(address: &str) -> String {
     let text = address.strip_prefix("https://").unwrap_or(address);
-    let text = text.strip_prefix("www.").unwrap_or(text).trim_end_matches('/');
+    shown(text.strip_prefix("www.").unwrap_or(text).trim_end_matches('/'), 60)
+}
+
+/// The address of a source as people read it: for a repository on GitHub its owner and name.
+pub(super) fn short(address: &str) -> String {
+    let text = host_and_path(address);
     let of_github = text.strip_prefix("github.com/").filter(|path| path.split('/').count() == 2);
-    shown(of_github.unwrap_or(text), 60)
+    of_github.map_or_else(|| text.clone(), ToOwned::to_owned)
 }
 
 /// Escapes text for a line of Markdown.
