@@ -246,6 +246,7 @@ fn the_history_of_examinations_is_a_page_a_file_and_a_feed() {
     let page = text(&files, "examined/index.html");
     assert!(page.find("1.0.0").unwrap() < page.find("0.8.0").unwrap() && page.contains("turns/cancel"), "{page}");
     assert!(!page.contains("<script>"));
+    assert!(page.contains("<li class=\"auth\">Incomplete</li>"));
     let document: Value = serde_json::from_str(&text(&files, "examinations.json")).unwrap();
     assert_eq!(
         (&document["examinations"][2]["version"], &document["examinations"][2]["id"]),
@@ -256,6 +257,8 @@ fn the_history_of_examinations_is_a_page_a_file_and_a_feed() {
     let feed = text(&files, "examined.atom");
     assert_eq!(feed.matches("<entry>").count(), 1, "{feed}");
     assert!(feed.contains("turns: passed after failed in 0.8.0") && !feed.contains("<script>"), "{feed}");
+    // Later verdicts leave the names of the earlier ones.
+    assert!(feed.contains("/agents/a00000/#examined-2026-10-02T00:00:00Z-2%3C%2Ftd%3E%3Cscript%3E</id>"), "{feed}");
     let agent = text(&files, "agents/a00000/index.html");
     assert!(agent.contains("<bdi>Passed, since version 2&#60;/td&#62;&#60;script&#62;</bdi>"), "{agent}");
     assert!(text(&files, "matrix/index.html").contains("href=\"../examined/\""));
@@ -264,4 +267,16 @@ fn the_history_of_examinations_is_a_page_a_file_and_a_feed() {
     assert!(
         !["examined/index.html", "examinations.json", "examined.atom"].iter().any(|name| without.contains_key(*name))
     );
+}
+
+#[test]
+fn the_history_of_an_agent_that_starts_no_more_is_told() {
+    let line = |version: &str, day: &str, turns: &str| json!({ "version": version, "day": day, "judgements": { "turns": turns }, "failed": [] });
+    let row = json!({ "id": "a00000", "version": "1.0.0", "verdict": "fail", "reason": "exited", "checked_at": "2026-11-02T00:00:00Z",
+        "history": [line("0.9.0", "2026-10-01", "passed"), line("1.0.0", "2026-11-02", "incomplete")] });
+    let files = site_of(&agents(1), &json!({ "agents": [row] }));
+    check_pages(&files);
+    let document: Value = serde_json::from_str(&text(&files, "examinations.json")).unwrap();
+    assert_eq!(document["examinations"].as_array().unwrap().len(), 2);
+    assert!(text(&files, "examined.atom").contains("turns: incomplete after passed in 0.9.0"));
 }

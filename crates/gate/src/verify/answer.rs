@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use acp_registry_plan::timestamp::Timestamp;
 use serde_json::{Map, Value};
 
 use super::{EarlierExamination, PastExamination, RunTimes};
@@ -14,6 +15,10 @@ use super::{EarlierExamination, PastExamination, RunTimes};
 pub struct LastAnswer {
     /// The version that was started.
     pub version: Option<String>,
+    /// The kind of the distribution that was started.
+    pub distribution: Option<String>,
+    /// When it was started.
+    pub at: Option<Timestamp>,
     /// The day, `YYYY-MM-DD`.
     pub day: Option<String>,
     /// What kept it apart from the host, as a snapshot names it.
@@ -42,6 +47,8 @@ pub struct LastAnswer {
     pub modes: Vec<String>,
     /// The ids of the options that a new session offers.
     pub options: Vec<String>,
+    /// Its other distributions that gave no answer.
+    pub failed: Vec<Unanswered>,
 }
 
 /// A way to sign in that an agent offers.
@@ -78,6 +85,8 @@ impl LastAnswer {
         let outcome = |value: &Value| value.as_str().or_else(|| value.get("outcome")?.as_str()).map(ToOwned::to_owned);
         Some(Self {
             version: row.get("version").and_then(Value::as_str).map(ToOwned::to_owned),
+            distribution: row.get("distribution").and_then(Value::as_str).map(ToOwned::to_owned),
+            at: row.get("checked_at").and_then(Value::as_str).and_then(|time| time.parse().ok()),
             day: row.get("checked_at").and_then(Value::as_str).and_then(day),
             isolation: row.get("isolation").and_then(Value::as_str).map(ToOwned::to_owned),
             writes: texts(row, "writes"),
@@ -92,11 +101,16 @@ impl LastAnswer {
             times,
             modes: ids(answer, "modes"),
             options: ids(answer, "config_options"),
+            failed: Vec::new(),
         })
     }
 
-    /// Whether this says more of the agent than what another of its distributions answered.
+    /// Whether this says more of the agent than what another of its distributions answered. What an earlier version answered says
+    /// less than what a later start did.
     pub(super) fn tells_more(&self, other: &Self) -> bool {
+        if self.version != other.version && self.at != other.at && other.protocol.is_some() {
+            return self.at > other.at;
+        }
         let reached = |answer: &Self| answer.examined.as_ref().and_then(|examined| examined.record.reached);
         let size = |answer: &Self| (answer.features.len(), reached(answer));
         size(self) > size(other) || other.protocol.is_none()
@@ -132,12 +146,16 @@ pub(super) fn day(time: &str) -> Option<String> {
 pub struct Unanswered {
     /// The version that was to be started.
     pub version: Option<String>,
+    /// The kind of the distribution that was to be started.
+    pub distribution: Option<String>,
     /// The day on which it was started, `YYYY-MM-DD`; `None` if it was not.
     pub day: Option<String>,
     /// The reason, as named in reports, such as `timeout`. A snapshot may have any text: escape it before printing.
     pub reason: String,
     /// The exit code with which it ended by itself, if it did.
     pub exit_code: Option<i64>,
+    /// What the examinations of its versions came to, the newest last.
+    pub past: Vec<PastExamination>,
 }
 
 impl Unanswered {
@@ -148,9 +166,11 @@ impl Unanswered {
         is_verdict.then_some(())?;
         Some(Self {
             version: text("version").map(ToOwned::to_owned),
+            distribution: text("distribution").map(ToOwned::to_owned),
             day: text("checked_at").and_then(day),
             reason: text("reason")?.to_owned(),
             exit_code: row.get("exit").filter(|exit| exit["how"] == "exited").and_then(|exit| exit["code"].as_i64()),
+            past: PastExamination::all(row),
         })
     }
 }
@@ -196,6 +216,33 @@ mod tests {
             let answers = Snapshot::parse(report.as_bytes()).unwrap().answers();
             assert_eq!(answers["a"].version.as_deref(), Some(chosen), "{report}");
         }
+    }
+
+    #[test]
+    fn the_later_start_counts_where_versions_differ_and_failures_are_kept() {
+        let text = br#"{ "agents": [
+            { "id": "a", "distribution": "npx", "version": "1.0.0", "verdict": "pass", "protocol_version": 1,
+              "features": { "x": true, "y": true }, "checked_at": "2026-01-02T00:00:00Z" },
+            { "id": "a", "distribution": "uvx", "version": "2.0.0", "verdict": "pass", "protocol_version": 1,
+              "features": { "x": true }, "checked_at": "2026-11-02T00:00:00Z" },
+            { "id": "b", "distribution": "binary", "version": "1.0.0", "verdict": "fail", "reason": "exited",
+              "checked_at": "2026-11-02T00:00:00Z", "exit": { "how": "exited", "code": 1 } },
+            { "id": "b", "distribution": "uvx", "version": "1.0.0", "verdict": "pass", "protocol_version": 1 } ] }"#;
+        let answers = Snapshot::parse(text).unwrap().answers();
+        assert_eq!(answers["a"].distribution.as_deref(), Some("uvx"));
+        assert!(answers["a"].failed.is_empty());
+        assert_eq!(answers["b"].distribution.as_deref(), Some("uvx"));
+        let failed: Vec<_> =
+            answers["b"].failed.iter().map(|one| (one.distribution.as_deref(), one.exit_code)).collect();
+        assert_eq!(failed, [(Some("binary"), Some(1))]);
+    }
+
+    #[test]
+    fn the_history_of_examinations_outlives_the_last_answer() {
+        let text = br#"{ "agents": [ { "id": "a", "version": "2.0.0", "verdict": "fail", "reason": "exited",
+            "history": [ { "version": "1.0.0", "day": "2026-10-01", "judgements": { "turns": "passed" }, "failed": [] } ] } ] }"#;
+        let past = &Snapshot::parse(text).unwrap().unanswered()["a"].past;
+        assert_eq!(past.iter().map(|line| line.version.as_str()).collect::<Vec<_>>(), ["1.0.0"]);
     }
 
     #[test]

@@ -100,17 +100,26 @@ impl Snapshot {
     }
 
     /// What agents answered in their stable channel, by id. Of several distributions of an agent, the one that tells most
-    /// counts. Agents that gave no answer are left out.
+    /// counts, and it names those that failed. Agents that gave no answer are left out.
     pub fn answers(&self) -> BTreeMap<String, LastAnswer> {
         let mut answers: BTreeMap<String, LastAnswer> = BTreeMap::new();
+        let mut failed: Vec<(&String, Unanswered)> = Vec::new();
         for ((id, channel, _), row) in self.in_order() {
             if channel == Channel::Preview.as_str() {
                 continue;
             }
-            let Some(answer) = LastAnswer::of(row) else { continue };
+            let Some(answer) = LastAnswer::of(row) else {
+                failed.extend(Unanswered::of(row).map(|found| (id, found)));
+                continue;
+            };
             let kept = answers.entry(id.clone()).or_default();
             if answer.tells_more(kept) {
                 *kept = answer;
+            }
+        }
+        for (id, found) in failed {
+            if let Some(answer) = answers.get_mut(id) {
+                answer.failed.push(found);
             }
         }
         answers

@@ -16,7 +16,7 @@ use super::capabilities::{GROUPS, Group, Opening, Support};
 use super::changes::agent_feed;
 use super::examinations::{self, Test, Tests};
 use super::facts::{Facts, Past, PlatformArchive, target};
-use super::listing::Listing;
+use super::listing::{Listing, authors, by};
 use super::pages::{Frame, Site};
 use super::setup::{Needs, Setup, setups};
 use super::text::{self, Xml, json_in_html, markdown as text, short, shown};
@@ -140,7 +140,11 @@ const LEFT: usize = 38;
 /// The badges of an agent: their files, and their words.
 fn badges(listing: &Listing<'_>) -> impl Iterator<Item = (&'static str, String)> {
     let version = if listing.version.is_empty() { "listed" } else { &listing.version };
-    let passes = listing.passed_level().map(|level| ("passes.svg", format!("passes {}", level.as_str())));
+    let passes = listing.passed_level().zip(listing.examined()).map(|(level, examined)| {
+        let level = level.as_str();
+        let words = listing.in_version(Some(&examined.version), format!("passes {level}"), &format!("passed {level}"));
+        ("passes.svg", words)
+    });
     [("badge.svg", version.to_owned())].into_iter().chain(passes)
 }
 
@@ -202,7 +206,15 @@ impl Proof {
     /// Whether it starts, opens sessions and carries out turns, and what its bytes are compared with.
     pub(super) fn all(listing: &Listing<'_>, distribution: &Distribution) -> Vec<Self> {
         let (class, words) = match (listing.answer, listing.why_unanswered()) {
-            (Some(_), _) => ("tested", "Started and answered".to_owned()),
+            (Some(_), _) => match listing.partly_unanswered() {
+                Some((kind, why)) => ("auth", format!("Started and answered by {kind}; {why}")),
+                None => match listing.answer.and_then(|answer| answer.distribution.as_deref()) {
+                    // Users may get another one.
+                    Some(kind) if kinds > 1 => ("tested", format!("Started and answered by {}", by(Some(kind)))),
+                    _ => ("tested", "Started and answered".to_owned()),
+                },
+            },
+        let kinds = usize::from(!distribution.binary.is_empty()) + distribution.packages().count();
             (None, Some(why)) => ("failed", why),
             (None, None) => ("none", "Not started yet".to_owned()),
         };
@@ -234,8 +246,7 @@ impl Proof {
             return none("Not examined");
         }
         let (class, words) = examinations::judgement(&examined.record, level);
-        let past = listing.answer.map(|answer| answer.past.as_slice()).unwrap_or_default();
-        let since = examinations::passed_since(past, level).filter(|since| since.version != examined.version);
+        let since = examinations::passed_since(listing.past(), level).filter(|since| since.version != examined.version);
         let words = since.map_or(words, |since| format!("passed, since version {}", shown(&since.version, 40)));
         let mut chars = words.chars();
         let first = chars.next().map(|c| c.to_ascii_uppercase());

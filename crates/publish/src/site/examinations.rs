@@ -104,11 +104,10 @@ pub(super) fn passed_since(past: &[PastExamination], level: Level) -> Option<&Pa
 
 /// All lines, the newest day first.
 fn lines<'a>(listings: &'a [Listing<'a>]) -> Vec<Line<'a>> {
-    let past = |listing: &'a Listing<'a>| listing.answer.map(|answer| answer.past.as_slice()).unwrap_or_default();
     let mut lines: Vec<Line<'a>> = listings
         .iter()
         .flat_map(|listing| {
-            let past = past(listing);
+            let past = listing.past();
             past.iter().enumerate().map(move |(at, line)| Line {
                 listing,
                 past: line,

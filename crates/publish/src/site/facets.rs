@@ -357,9 +357,11 @@ mod tests {
     fn a_start_without_an_answer_differs_from_none() {
         let unanswered = |day: Option<&str>| Unanswered {
             version: None,
+            distribution: None,
             day: day.map(Into::into),
             reason: "x".into(),
             exit_code: None,
+            past: Vec::new(),
         };
         let of = |answer: Option<&LastAnswer>, found: Option<Unanswered>| {
             bits(&agent(&json!({})), answer, found.as_ref())[STARTED]
@@ -378,9 +380,9 @@ mod tests {
         assert_eq!(class(&json!("GPL-3.0-only WITH Classpath-exception-2.0")), 1);
         assert_eq!(class(&json!("MIT AND LicenseRef-x")), 2);
         assert_eq!(class(&json!("proprietary")), 2);
+        assert_eq!(class(&json!("NOASSERTION")), 4);
         assert_eq!(class(&json!(null)), 4);
     }
-        assert_eq!(class(&json!("NOASSERTION")), 4);
 
     #[test]
     fn values_have_names_and_bits_of_their_own() {

@@ -11,8 +11,9 @@ use acp_registry_client::index::{BY, SUMMARY, programs, without_addresses};
 use acp_registry_client::settings::{SignIn, display_name};
 use acp_registry_examine::examination::Level;
 use acp_registry_gate::history::{EventKind, HistoryEvent};
-use acp_registry_gate::verify::{EarlierExamination, LastAnswer, Snapshot, Unanswered};
+use acp_registry_gate::verify::{EarlierExamination, LastAnswer, PastExamination, Snapshot, Unanswered};
 use acp_registry_plan::manifest::{Agent, AgentId, Distribution, Platform};
+use acp_registry_plan::revocations::{RevocationLevel, Revocations};
 use acp_registry_plan::timestamp::Timestamp;
 use acp_registry_plan::versions::{HELD, HeldVersion};
 
@@ -62,6 +63,8 @@ pub(super) struct Listing<'a> {
     current: String,
     /// Whether the index has an older version than the registry.
     is_held: bool,
+    /// Whether the registry has recalled this version, and how.
+    recall: Option<RevocationLevel>,
     /// The agent's entry in the index.
     entry: &'a RawValue,
 }
@@ -71,6 +74,7 @@ impl<'a> Listing<'a> {
     pub(super) fn new(
         entry: &'a RawValue,
         known: &'a Known,
+        revocations: &Revocations,
         history: &BTreeMap<&str, Vec<&'a HistoryEvent>>,
         has_icon: &(impl Fn(&str) -> bool + ?Sized),
     ) -> Option<Self> {
@@ -101,6 +105,7 @@ impl<'a> Listing<'a> {
             unanswered,
             events: history.get(agent.id.as_str()).cloned().unwrap_or_default(),
             is_held: members.get(HELD).is_some_and(|held| HeldVersion::parse(held, &agent.version).is_some()),
+            recall: revocations.find(&agent.id, &agent.version).map(|recall| recall.level),
             current: agent.version,
             entry,
         })
@@ -131,9 +136,35 @@ impl<'a> Listing<'a> {
         self.answer?.day.as_deref()
     }
 
+    /// What the examinations of the agent's versions came to, the newest last.
+    pub(super) fn past(&self) -> &'a [PastExamination] {
+        let unanswered = self.unanswered.map(|unanswered| unanswered.past.as_slice());
+        self.answer.map(|answer| answer.past.as_slice()).or(unanswered).unwrap_or_default()
+    }
+
     /// Why the agent gave no answer, as a sentence; `None` if it answered, or was not tried.
     pub(super) fn why_unanswered(&self) -> Option<String> {
-        let Unanswered { day, reason, version, exit_code } = self.unanswered?;
+        self.unanswered.map(|unanswered| self.why(unanswered))
+    }
+
+    /// The kind of the distribution that answered, where others did not, and why they did not, as a sentence.
+    pub(super) fn partly_unanswered(&self) -> Option<(String, String)> {
+        let answer = self.answer.filter(|answer| !answer.failed.is_empty())?;
+        let why = answer.failed.iter();
+        let why = why.map(|failed| format!("by {}: {}", by(failed.distribution.as_deref()), self.why(failed)));
+        Some((by(answer.distribution.as_deref()), why.collect::<Vec<_>>().join("; ")))
+    }
+
+    /// What was found, in the words for the current version, or in those for another version, which is named.
+    pub(super) fn in_version(&self, version: Option<&str>, now: String, then: &str) -> String {
+        match version.filter(|version| *version != self.current) {
+            Some(version) => format!("{then} ({})", shown(version, CHIP)),
+            None => now,
+        }
+    }
+
+    fn why(&self, unanswered: &Unanswered) -> String {
+        let Unanswered { day, reason, version, exit_code, .. } = unanswered;
         let version = version.as_deref().filter(|version| *version != self.current);
         let version = version.map(|version| format!("Version {}: ", shown(version, VERSION))).unwrap_or_default();
         let why = match reason.as_str() {
@@ -154,10 +185,10 @@ impl<'a> Listing<'a> {
             "protocol_version" => "it offered an unknown protocol version".to_owned(),
             other => shown(&other.replace('_', " "), REASON),
         };
-        Some(match day {
+        match day {
             Some(day) => format!("{version}Started on {day}, did not answer: {why}"),
             None => format!("{version}Could not be started: {why}"),
-        })
+        }
     }
 
     /// The highest level whose requirements the agent keeps, if it was examined and keeps those of one.
@@ -192,17 +223,28 @@ impl<'a> Listing<'a> {
         (self.name.to_lowercase(), self.id.clone())
     }
 
-    /// What a card says of an older version, of the last start, the licence, what the agent needs and how people sign in: class, text.
+    /// What a card says of a recall, an older version, of the last start, the licence, what the agent needs and how people sign in:
+    /// class, text.
     pub(super) fn chips(&self) -> Vec<(&'static str, String)> {
         let mut chips = Vec::new();
+        chips.extend(self.recall.map(|level| match level {
+            RevocationLevel::Revoked => ("failed", "Revoked".to_owned()),
+            RevocationLevel::Deprecated => ("failed", "Deprecated".to_owned()),
+        }));
         chips.extend(self.is_held.then(|| ("auth", "Held at this version".to_owned())));
+        let examined = self.examined().map(|examined| examined.version.as_str());
         match (self.answer, self.unanswered) {
-            (Some(_), _) => chips.push(match self.passed_level() {
-                Some(level) => ("tested", format!("Passes {}", level.as_str())),
-                None if self.bits[facets::EXAMINED] & facets::FAILED != 0 => {
-                    ("failed", "Fails a requirement".to_owned())
+            (Some(answer), _) => chips.push(match (self.passed_level().map(Level::as_str), self.partly_unanswered()) {
+                (Some(level), _) => {
+                    ("tested", self.in_version(examined, format!("Passes {level}"), &format!("Passed {level}")))
                 }
-                None => ("tested", "Answers".to_owned()),
+                (None, _) if self.bits[facets::EXAMINED] & facets::FAILED != 0 => {
+                    ("failed", self.in_version(examined, "Fails a requirement".to_owned(), "Failed a requirement"))
+                }
+                (None, Some((kind, _))) => ("auth", format!("Answers by {kind} only")),
+                (None, None) => {
+                    ("tested", self.in_version(answer.version.as_deref(), "Answers".to_owned(), "Answered"))
+                }
             }),
             (None, Some(Unanswered { day: Some(_), .. })) => chips.push(("auth", "Did not answer".to_owned())),
             (None, Some(_)) => chips.push(("auth", "Could not be started".to_owned())),
@@ -267,6 +309,15 @@ pub(super) fn system_name(os: &str) -> &str {
         "linux" => "Linux",
         "windows" => "Windows",
         other => other,
+    }
+}
+
+/// The distribution by which an agent was started, as a word.
+pub(super) fn by(kind: Option<&str>) -> String {
+    match kind {
+        Some("binary") => "its binary".to_owned(),
+        Some(kind) => shown(kind, CHIP),
+        None => "another distribution".to_owned(),
     }
 }
 

@@ -151,7 +151,7 @@ impl<'a> Catalog<'a> {
         let index: RawIndex<'a> = serde_json::from_slice(options.index)?;
         let events = options.history.by_agent();
         let has_icon = |id: &str| (options.icon)(id).is_some();
-        let listing = |entry| Listing::new(entry, options.known, &events, &has_icon);
+        let listing = |entry| Listing::new(entry, options.known, options.revocations, &events, &has_icon);
         let mut listings: Vec<Listing<'_>> = index.agents.into_par_iter().filter_map(listing).collect();
         listings.par_sort_by_cached_key(Listing::order);
         let (paths, mut files) = assets::Assets::all();
