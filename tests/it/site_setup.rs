@@ -1,8 +1,12 @@
 //! The page of an agent: how to set it up, what that needs, and what is known of its downloads.
 
+use acp_registry::history::History;
+use acp_registry::revocations::Revocations;
+use acp_registry::site::{Known, SiteOptions};
+use acp_registry::verify::Snapshot;
 use serde_json::{Value, json};
 
-use crate::site::{Files, agents, check_pages, site_of};
+use crate::site::{BASE, Files, agents, check_pages, history, render, site_of, site_with, without_pictures};
 
 fn page(agent: &Value, capabilities: &Value) -> String {
     let files: Files = site_of(std::slice::from_ref(agent), capabilities);
@@ -157,5 +161,129 @@ fn facts_have_short_links_and_lead_to_a_comparison() {
     let page = page(&agent, &json!({ "agents": [] }));
     for part in ["><bdi>example.com</bdi></a>", "><bdi>a/b</bdi></a>", "matrix/?ids=a00000\">Compare with others</a>"] {
         assert!(page.contains(part), "{part}: {page}");
+    }
+}
+
+fn text(files: &Files, name: &str) -> String {
+    String::from_utf8(files[name].clone()).unwrap()
+}
+
+#[test]
+fn a_distribution_that_failed_is_named_beside_the_one_that_answered() {
+    let mut agent = binary(&[Some("00")]);
+    agent["distribution"]["uvx"] = json!({ "package": "a==1.0.0" });
+    let row = |kind: &str| json!({ "id": "a00000", "version": "1.0.0", "distribution": kind, "checked_at": "2026-11-02T00:00:00Z" });
+    let (mut failed, mut passed) = (row("binary"), row("uvx"));
+    (failed["verdict"], failed["reason"]) = (json!("fail"), json!("exited"));
+    failed["exit"] = json!({ "how": "exited", "code": 1 });
+    passed["protocol_version"] = json!(1);
+    let files = site_of(std::slice::from_ref(&agent), &json!({ "agents": [failed, passed] }));
+    let page = text(&files, "agents/a00000/index.html");
+    let words = "auth\" data-c><dt>Starts</dt><dd><bdi>Started and answered by uvx; by its binary: Started on 2026-11-02, \
+                 did not answer: the program ended with exit code 1</bdi>";
+    assert!(page.contains(words), "{page}");
+    assert!(text(&files, "index.html").contains("<li class=\"chip auth\">Answers by uvx only</li>"));
+    // Where nothing failed, users may still get another distribution than the one that was started.
+    let files = site_of(&[agent], &json!({ "agents": [passed] }));
+    let page = text(&files, "agents/a00000/index.html");
+    assert!(page.contains("tested\" data-c><dt>Starts</dt><dd><bdi>Started and answered by uvx</bdi>"), "{page}");
+}
+
+#[test]
+fn a_result_of_an_earlier_version_names_it() {
+    let mut agent = agents(1).remove(0);
+    agent["version"] = json!("2.0.0");
+    let row = |examination: Value| json!({ "agents": [ { "id": "a00000", "version": "1.0.0", "protocol_version": 1, "examination": examination } ] });
+    let examined = json!({ "version": "1.0.0", "level": "turns", "reached": "turns",
+        "checks": [ { "id": "protocol/ids", "result": "pass", "force": "must" } ] });
+    let files = site_of(std::slice::from_ref(&agent), &row(examined));
+    assert!(text(&files, "index.html").contains(">Passed turns (1.0.0)</li>"));
+    assert!(text(&files, "agents/a00000/passes.svg").contains("passed turns (1.0.0)"));
+    let files = site_of(&[agent], &row(Value::Null));
+    assert!(text(&files, "index.html").contains(">Answered (1.0.0)</li>"));
+}
+
+#[test]
+fn a_recall_is_said_on_cards_and_above_the_setup() {
+    let agents = agents(2);
+    let recalls = br#"{ "schema": 1, "revoked": [ { "id": "a00000", "versions": "1.0.0", "level": "deprecated", "reason": "Leaks tokens" } ] }"#;
+    let files = render(SiteOptions {
+        index: json!({ "version": "1.0.0", "agents": agents }).to_string().as_bytes(),
+        base_url: BASE,
+        registry_url: None,
+        signer: None,
+        config: &without_pictures(),
+        known: &Known::of(&Snapshot::default()),
+        history: &History::parse(history(&agents).to_string().as_bytes()).unwrap(),
+        icon: &|_| None,
+        revocations: &Revocations::parse(recalls).unwrap(),
+        earlier: &|_| None,
+    });
+    check_pages(&files);
+    assert_eq!(text(&files, "index.html").matches("<li class=\"chip failed\">Deprecated</li>").count(), 1);
+    let page = text(&files, "agents/a00000/index.html");
+    let sentence = "<p class=\"failed verdict\">This version <bdi>is deprecated: Leaks tokens</bdi></p>";
+    assert!(page.find(sentence).unwrap() < page.find("class=\"setup\"").unwrap(), "{page}");
+    assert!(page.contains("<div data-c><dt>Recalled</dt>"));
+}
+
+#[test]
+fn github_may_state_the_digest_of_a_release() {
+    let mut agent = binary(&[None, Some("00")]);
+    let archive = "https://github.com/o/r/releases/download/v1/a.tar.gz";
+    agent["distribution"]["binary"]["linux-x86_64"]["archive"] = json!(archive);
+    let words = "announced\" data-c><dt>Bytes</dt><dd><bdi>A SHA-256 for 1 of 2 downloads, but GitHub may state one<";
+    let page = page(&agent, &json!({ "agents": [] }));
+    assert!(page.contains(words), "{page}");
+}
+
+#[test]
+fn what_does_not_fit_is_counted_and_what_cannot_be_linked_is_text() {
+    let mut agent = agents(1).remove(0);
+    agent["authors"] = json!((0..23).map(|number| format!("Author {number}")).collect::<Vec<_>>());
+    agent["website"] = json!("http://example.com/x");
+    let methods: Vec<Value> =
+        (0..23).map(|number| json!({ "id": format!("m{number}"), "name": format!("Way {number}") })).collect();
+    let row = json!({ "id": "a00000", "version": "1.0.0", "protocol_version": 1, "auth_methods": methods });
+    let files = site_of(std::slice::from_ref(&agent), &json!({ "agents": [row] }));
+    let page = text(&files, "agents/a00000/index.html");
+    for part in [
+        "<bdi>and 3 more</bdi></dd></div>",
+        "Way 19, and 3 more</bdi>",
+        "(<bdi>agent</bdi>) and 3 more.",
+        "<dt>Website</dt><dd><bdi>http://example.com/x</bdi>",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains("\"name\":\"and 3 more\"") && page.contains("\"name\":\"Author 19\""));
+    assert!(text(&files, "agents/a00000/index.md").contains("- Website: http://example.com/x\n"));
+}
+
+#[test]
+fn a_list_of_versions_without_the_current_one_says_so() {
+    let agents = agents(1);
+    let event =
+        json!({ "time": "2026-11-01T10:00:00Z", "event": "added", "id": "a00000", "name": "A", "version": "0.9.0" });
+    let files =
+        site_with(&agents, &json!({ "agents": [] }), &json!({ "schema": 1, "events": [event] }), &without_pictures());
+    let page = text(&files, "agents/a00000/index.html");
+    assert!(
+        page.contains("By the date they were added. Now <bdi>1.0.0</bdi>; it is not known since when.</p>"),
+        "{page}"
+    );
+    assert!(text(&files, "agents/a00000/index.md").contains("- now 1.0.0; it is not known since when\n"));
+    let page = text(&site_of(&agents, &json!({ "agents": [] })), "agents/a00000/index.html");
+    assert!(!page.contains("it is not known since when"));
+}
+
+#[test]
+fn events_of_the_same_second_have_ids_of_their_own() {
+    let agents = agents(1);
+    let event = |version: &str, from: &str| json!({ "time": "2026-11-01T10:00:00Z", "event": "updated", "id": "a00000", "name": "A", "version": version, "from": from });
+    let history = json!({ "schema": 1, "events": [event("1.0.0", "0.9.0"), event("0.9.0", "0.8.0")] });
+    let files = site_with(&agents, &json!({ "agents": [] }), &history, &without_pictures());
+    let feed = text(&files, "updated.atom");
+    for id in ["#updated-2026-11-01T10:00:00Z</id>", "#updated-2026-11-01T10:00:00Z-1.0.0</id>"] {
+        assert_eq!(feed.matches(id).count(), 1, "{id}: {feed}");
     }
 }

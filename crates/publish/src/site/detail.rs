@@ -4,8 +4,9 @@ use std::io;
 
 use acp_registry_examine::examination::Level;
 use acp_registry_gate::config::AgentFile;
+use acp_registry_gate::release::release_page;
 use acp_registry_plan::digest::Sha256;
-use acp_registry_plan::manifest::{Distribution, PackageKind};
+use acp_registry_plan::manifest::{Agent, BinaryTarget, Distribution, PackageKind};
 use acp_registry_plan::timestamp::Timestamp;
 use askama::Template;
 use base64::Engine as _;
@@ -19,7 +20,7 @@ use super::facts::{Facts, Past, PlatformArchive, target};
 use super::listing::{Listing, authors, by};
 use super::pages::{Frame, Site};
 use super::setup::{Needs, Setup, setups};
-use super::text::{self, Xml, json_in_html, markdown as text, short, shown};
+use super::text::{self, Xml, host_and_path, json_in_html, markdown as text, short, shown};
 use super::{SiteError, SiteFile, SiteOptions, page};
 
 #[derive(Template)]
@@ -71,14 +72,14 @@ pub(super) fn files(site: &Site, options: &SiteOptions<'_>, listing: &Listing<'_
             .with_agent(&listing.id, &listing.name),
         a: listing,
         facts: &facts,
-        json_ld: site.has_address().then(|| json_in_html(&json_ld(&address, listing, &facts, distribution))),
+        json_ld: site.has_address().then(|| json_in_html(&json_ld(&address, listing, &facts, &agent))),
         preview: agent.preview.as_ref().map(|preview| shown(&preview.version, 40)),
         setups: &setups,
         targets: distribution.binary.iter().take(20).map(target).collect(),
         auth: auth.map(|method| (shown(&method.name, 80), shown(&method.kind, 40))).collect(),
         proofs: Proof::all(listing, distribution),
         groups: groups(listing),
-        website: facts.website.as_deref().map(short),
+        website: facts.website.as_deref().map(host_and_path),
         source: facts.repository.as_deref().map(short),
         past: Past::of(listing, &agent.version, options),
         has_feed: site.has_address() && wanted.contains(&AgentFile::Feed) && !listing.events.is_empty(),
@@ -113,8 +114,9 @@ fn groups(listing: &Listing<'_>) -> Vec<(&'static str, Vec<(&'static str, Suppor
 }
 
 /// Metadata for search engines as JSON-LD, taken from the manifest only.
-fn json_ld(address: &str, listing: &Listing<'_>, facts: &Facts, distribution: &Distribution) -> Value {
-    let authors = facts.authors.iter().map(|name| json!({ "@type": "Thing", "name": name }));
+fn json_ld(address: &str, listing: &Listing<'_>, facts: &Facts, agent: &Agent) -> Value {
+    let (authors, distribution) = (authors(agent), &agent.distribution);
+    let things = authors.iter().map(|name| json!({ "@type": "Thing", "name": name }));
     let mut object = json!({
         "@context": "https://schema.org",
         "@type": "SoftwareApplication",
@@ -125,7 +127,7 @@ fn json_ld(address: &str, listing: &Listing<'_>, facts: &Facts, distribution: &D
         "softwareVersion": listing.version,
         "license": facts.license_url,
         "sameAs": facts.website,
-        "author": Some(authors.collect::<Value>()).filter(|_| !facts.authors.is_empty()),
+        "author": Some(things.collect::<Value>()).filter(|_| !authors.is_empty()),
         "operatingSystem": (!distribution.binary.is_empty()).then(|| listing.systems()),
     });
     if let Value::Object(members) = &mut object {
@@ -205,6 +207,7 @@ struct Proof {
 impl Proof {
     /// Whether it starts, opens sessions and carries out turns, and what its bytes are compared with.
     pub(super) fn all(listing: &Listing<'_>, distribution: &Distribution) -> Vec<Self> {
+        let kinds = usize::from(!distribution.binary.is_empty()) + distribution.packages().count();
         let (class, words) = match (listing.answer, listing.why_unanswered()) {
             (Some(_), _) => match listing.partly_unanswered() {
                 Some((kind, why)) => ("auth", format!("Started and answered by {kind}; {why}")),
@@ -214,7 +217,6 @@ impl Proof {
                     _ => ("tested", "Started and answered".to_owned()),
                 },
             },
-        let kinds = usize::from(!distribution.binary.is_empty()) + distribution.packages().count();
             (None, Some(why)) => ("failed", why),
             (None, None) => ("none", "Not started yet".to_owned()),
         };
@@ -270,7 +272,13 @@ fn bytes(distribution: &Distribution) -> (&'static str, String) {
         .map(|(kind, _)| if kind == PackageKind::Npx { "npm" } else { "the Python index" })
         .collect();
     let packages = (!packages.is_empty()).then(|| format!("the digests of {} for its package", packages.join(" and ")));
-    match (digests(stated, targets.len()), packages) {
+    // An installation asks GitHub, which states the digests of newer releases.
+    let is_asked = |target: &BinaryTarget| target.sha256.is_some() || release_page(&target.archive).is_some();
+    let is_github = stated < targets.len() && targets.iter().all(is_asked);
+    let digests = digests(stated, targets.len());
+    let digests = digests.map(|words| if is_github { format!("{words}, but GitHub may state one") } else { words });
+    match (digests, packages) {
+        (Some(digests), None) if is_github => ("announced", digests),
         (Some(digests), None) => (if stated == targets.len() { "tested" } else { "auth" }, digests),
         (Some(digests), Some(packages)) => ("announced", format!("{digests}; {packages}")),
         (None, Some(packages)) => ("announced", format!("Compared with {packages}")),
@@ -340,6 +348,9 @@ fn markdown_page(page: &Detail<'_>, distribution: &Distribution) -> String {
         }
     }
     fact("Licence", listing.license());
+    if let Some(program) = &facts.adapter_of {
+        fact("Adapter of", &format!("{program}, which is proprietary"));
+    }
     fact("Runs as", &listing.labels("dist"));
     fact("Sign-in", &facts.sign_in);
     if let Some(session) = facts.session {
@@ -348,8 +359,14 @@ fn markdown_page(page: &Detail<'_>, distribution: &Distribution) -> String {
     if let Some(times) = &facts.times {
         fact("Answers in", times);
     }
-    if let Some(words) = &facts.setup {
-        fact("Setup required", words);
+    for (key, value) in [("Setup required", &facts.setup), ("Writes", &facts.writes), ("Looks up hosts", &facts.hosts)]
+    {
+        if let Some(words) = value {
+            fact(key, words);
+        }
+    }
+    if !facts.modes.is_empty() {
+        fact("Modes", &facts.modes.join(", "));
     }
     if !facts.authors.is_empty() {
         fact("By", &facts.authors.join(", "));
@@ -359,6 +376,16 @@ fn markdown_page(page: &Detail<'_>, distribution: &Distribution) -> String {
             // The URL parser percent-encodes characters that would end an autolink.
             out.push_str(&format!("- {key}: <{address}>\n"));
         }
+    }
+    if let Some(address) = &facts.unlinked_website {
+        out.push_str(&format!("- Website: {}\n", text(address)));
+    }
+    out.push_str("\n## What was proven\n\n");
+    for proof in &page.proofs {
+        let place: Vec<&str> =
+            [&proof.version, &proof.system, &proof.day].into_iter().flatten().map(|part| &**part).collect();
+        let place = if place.is_empty() { String::new() } else { format!(" ({})", place.join(", ")) };
+        out.push_str(&format!("- {}: {}\n", proof.title, text(&format!("{}{place}", proof.words))));
     }
     let runtimes = facts.needs;
     out.push_str(&format!(
@@ -370,6 +397,10 @@ fn markdown_page(page: &Detail<'_>, distribution: &Distribution) -> String {
             out.push_str(&format!("\n{}{}: {}\n", way.title, needs(way.needs), text(&way.text)));
             for snippet in &way.snippets {
                 let fence = fence(&snippet.text);
+                // Commands for several shells.
+                if way.snippets.len() > 1 {
+                    out.push_str(&format!("\n{}:\n", snippet.title));
+                }
                 out.push_str(&format!("\n{fence}\n{}\n{fence}\n", snippet.text));
             }
         }
@@ -385,7 +416,8 @@ fn markdown_page(page: &Detail<'_>, distribution: &Distribution) -> String {
         let digest =
             one.digest.map_or_else(|| "no digest stated".to_owned(), |digest| format!("SHA-256 {}", text(&digest)));
         let address = one.url.map_or_else(|| "no download".to_owned(), |url| format!("<{url}>"));
-        out.push_str(&format!("- {} {}: {address}, {digest}\n", text(&one.os), text(&one.arch)));
+        let start = one.start.map_or_else(String::new, |start| format!(", started by {}", text(&start)));
+        out.push_str(&format!("- {} {}: {address}, {digest}{start}\n", text(&one.os), text(&one.arch)));
     }
     if let Some(tests) = &facts.tests {
         out.push_str(&tests_text(tests));
@@ -405,7 +437,7 @@ fn markdown_page(page: &Detail<'_>, distribution: &Distribution) -> String {
         }
     }
     if past.is_known() {
-        out.push_str(&versions(past));
+        out.push_str(&versions(past, &listing.version));
     }
     if page.f.site.has_address() {
         let base_url = &page.f.site.base_url;
@@ -414,8 +446,11 @@ fn markdown_page(page: &Detail<'_>, distribution: &Distribution) -> String {
     out
 }
 
-fn versions(past: &Past) -> String {
+fn versions(past: &Past, version: &str) -> String {
     let mut out = "\n## Versions\n\n".to_owned();
+    if !past.is_dated {
+        out.push_str(&format!("- now {}; it is not known since when\n", text(version)));
+    }
     for change in &past.changes {
         let recall = past.recall(&change.version).map(|level| format!(" ({level})")).unwrap_or_default();
         let version = text(&change.version);

@@ -28,6 +28,7 @@ const NAMED: usize = 12;
 struct Examined<'a> {
     f: Frame<'a>,
     levels: Vec<&'static str>,
+    legend: [(&'static str, &'static str); 4],
     lines: Vec<Line<'a>>,
     total: usize,
 }
@@ -141,6 +142,7 @@ pub(super) fn files(site: &Site, listings: &[Listing<'_>]) -> Result<Vec<SiteFil
             .filter(|level| **level > Level::Handshake)
             .map(|level| level.as_str())
             .collect(),
+        legend: [Some(Judgement::Passed), Some(Judgement::Failed), Some(Judgement::Incomplete), None].map(mark),
         lines: all.into_iter().take(LINES).collect(),
         total,
     };

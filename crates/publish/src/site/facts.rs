@@ -18,11 +18,17 @@ use super::examinations::Tests;
 use super::facets::{self, capabilities};
 use super::listing::{Listing, authors, system_name};
 use super::setup::start;
-use super::text::{link, shown};
+use super::text::{as_many_as_fit, link, shown};
 use acp_registry_gate::release::{release_page, release_page_of_entry};
 
 /// Limit of the shown length of a description, in Unicode scalar values.
 const DESCRIPTION: usize = 600;
+
+/// Limit of the shown length of an address.
+const ADDRESS: usize = 200;
+
+/// How many paths and hosts are named.
+const FEW: usize = 5;
 
 /// The facts that both the page and its Markdown show.
 pub(super) struct Facts {
@@ -32,6 +38,8 @@ pub(super) struct Facts {
     pub(super) license_url: Option<String>,
     pub(super) website: Option<String>,
     pub(super) repository: Option<String>,
+    /// The address of a website to which no page links, because it is not https.
+    pub(super) unlinked_website: Option<String>,
     /// What must be installed before the agent, as a sentence.
     pub(super) needs: &'static str,
     /// What is left to do after the setup, as sentences, if it is known.
@@ -88,10 +96,20 @@ impl Facts {
         let (added, updated) = (listing.added(), listing.updated());
         Self {
             description: shown(&agent.description, DESCRIPTION),
-            authors: authors(agent),
+            authors: {
+                let mut authors = authors(agent);
+                let more = agent.authors.len() - authors.len();
+                authors.extend((more > 0).then(|| format!("and {more} more")));
+                authors
+            },
             license_url: address(&agent.license_url),
             website: address(&agent.website),
             repository: address(&agent.repository),
+            unlinked_website: agent
+                .website
+                .as_deref()
+                .filter(|text| text.starts_with("http://"))
+                .map(|text| shown(text, ADDRESS)),
             needs: needs(listing),
             next: next(listing),
             appeared: config.appeared.get(&listing.id).cloned(),
@@ -148,23 +166,14 @@ fn isolation(kind: &str) -> Option<&'static str> {
 
 /// Paths in a home as a phrase.
 fn writes(paths: &[String]) -> String {
-    let named = as_many_as_fit(paths, |path| format!("~/{}", shown(path, 40)));
-    named.unwrap_or_else(|| "nothing in your home, when it was tested".to_owned())
+    let words = as_many_as_fit(paths, FEW, |path| format!("~/{}", shown(path, 40)));
+    if words.is_empty() { "nothing in your home, when it was tested".to_owned() } else { words.join(", ") }
 }
 
 /// Names of hosts as a phrase.
 fn hosts(names: &[String]) -> String {
-    as_many_as_fit(names, |name| shown(name, 60)).unwrap_or_else(|| "no host, when it was tested".to_owned())
-}
-
-/// As many items as fit on a page, and how many there are besides; `None` without items.
-fn as_many_as_fit(items: &[String], word: impl Fn(&String) -> String) -> Option<String> {
-    let named: Vec<String> = items.iter().take(5).map(word).collect();
-    match (named.as_slice(), items.len() - named.len()) {
-        ([], _) => None,
-        (named, 0) => Some(named.join(", ")),
-        (named, more) => Some(format!("{}, and {more} more", named.join(", "))),
-    }
+    let words = as_many_as_fit(names, FEW, |name| shown(name, 60));
+    if words.is_empty() { "no host, when it was tested".to_owned() } else { words.join(", ") }
 }
 
 /// The times of an agent's starts as a phrase: `0.4–1.2 s, installed in 3–7 s (4 runs)`.
@@ -219,7 +228,7 @@ fn next(listing: &Listing<'_>) -> Option<String> {
 
 /// The names of the ways to sign in; no more than fit on a page.
 fn sign_in_names(answer: &LastAnswer) -> Vec<String> {
-    answer.auth_methods.iter().take(20).map(|method| shown(&method.name, 80)).collect()
+    as_many_as_fit(&answer.auth_methods, 20, |method| shown(&method.name, 80))
 }
 
 fn sign_in(listing: &Listing<'_>) -> String {
@@ -267,6 +276,8 @@ pub(super) struct Past {
     levels: Vec<Revocation>,
     /// The number of earlier versions that can be installed, and the command for the newest one.
     pub(super) earlier: Option<(usize, String)>,
+    /// Whether it is known when the current version came, if it is known of any.
+    pub(super) is_dated: bool,
     /// Earlier versions, if nothing else tells when versions came.
     pub(super) earlier_days: Vec<EarlierDay>,
 }
@@ -307,6 +318,7 @@ impl Past {
             change.release = entry.and_then(release_page_of_entry);
         }
         Self {
+            is_dated: changes.first().is_none_or(|last| last.version == listing.version),
             held,
             recalls: levels.iter().take(RECALLS).map(|one| (one.written.clone(), one.to_string())).collect(),
             recalled: options.revocations.find(id, version).map(ToString::to_string),
