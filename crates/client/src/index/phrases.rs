@@ -98,8 +98,7 @@ pub const PHRASES: &[(&[&str], Meaning)] = &[
     (&["best", "good", "top", "most", "popular", "new", "newest", "latest", "show", "find", "list", "only"], Meaning::Filler),
     (&["plugin", "plugins", "extension", "extensions", "editor", "ide"], Meaning::Filler),
     (&["can", "could", "does", "do", "has", "have", "want", "need", "needs", "please", "any"], Meaning::Filler),
-    (&["work", "works", "working", "run", "runs", "running", "use", "uses", "using"], Meaning::Filler),
-    (&["read", "reads", "see", "sees", "understand", "understands", "handle", "handles"], Meaning::Filler),
+    (&["work", "works", "working", "run", "runs", "running", "use", "uses", "using", "read", "reads"], Meaning::Filler),
     (&["support", "supports", "supporting", "supported"], Meaning::Filler),
     (&["agent", "agents", "acp"], Meaning::Filler),
     // The adapter of this program has another name.
@@ -123,7 +122,7 @@ pub const PHRASES: &[(&[&str], Meaning)] = &[
     (&["intel", "amd", "amd64", "x64", "x86", "x86_64", "x86-64"], Meaning::Class(Class::Platforms(0b10_1010))),
     (&["any system", "every system", "any platform", "all platforms", "cross-platform", "cross platform"], Meaning::Class(Class::AnySystem)),
     (&["binary", "local binary", "binaries", "standalone", "native"], Meaning::Class(Class::Binary)),
-    (&["no node", "no node.js", "no nodejs", "no npm", "no npx", "without node", "without node.js", "without nodejs", "without npm", "without npx", "not npm", "not npx"], Meaning::Class(Class::WithoutNpx)),
+    (&["no node", "no node.js", "no nodejs", "no npm", "no npx", "without node", "without node.js", "without nodejs", "without npm", "without npx", "not npm"], Meaning::Class(Class::WithoutNpx)),
     (&["no python", "no uv", "without python", "without uv"], Meaning::Class(Class::WithoutUvx)),
     (&["npx", "npm", "node", "node.js", "nodejs"], Meaning::Class(Class::Npx)),
     (&["uvx", "uv", "python", "pip", "pypi"], Meaning::Class(Class::Uvx)),

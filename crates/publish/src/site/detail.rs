@@ -449,7 +449,7 @@ fn markdown_page(page: &Detail<'_>, distribution: &Distribution) -> String {
 fn versions(past: &Past, version: &str) -> String {
     let mut out = "\n## Versions\n\n".to_owned();
     if !past.is_dated {
-        out.push_str(&format!("- now {}; it is not known since when\n", text(version)));
+        out.push_str(&format!("- now {}; day not known\n", text(version)));
     }
     for change in &past.changes {
         let recall = past.recall(&change.version).map(|level| format!(" ({level})")).unwrap_or_default();
