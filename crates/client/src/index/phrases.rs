@@ -174,7 +174,7 @@ pub const PHRASES: &[(&[&str], Meaning)] = &[
     (&["codecompanion"], Meaning::Editor("CodeCompanion", "codecompanion")),
     (&["avante"], Meaning::Editor("avante", "avante")),
     (&["emacs", "agent-shell"], Meaning::Editor("Emacs", "emacs")),
-    (&["vscode", "vs code", "vs-code", "visual studio code"], Meaning::Editor("VS Code", "vscode")),
+    (&["vscode", "vs code", "visual studio code"], Meaning::Editor("VS Code", "vscode")),
     (&["obsidian"], Meaning::Editor("Obsidian", "obsidian")),
     (&["qt creator", "qtcreator"], Meaning::Editor("Qt Creator", "qtcreator")),
     (&["jupyter", "jupyterlab", "jupyter ai"], Meaning::Editor("Jupyter AI", "jupyter")),
