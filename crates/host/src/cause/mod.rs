@@ -6,7 +6,7 @@
 //!
 //! * [`of`]: the cause as one line
 //! * [`quoted`]: the cause as part of a message
-//! * [`plain`]: any line without terminal escapes
+//! * [`plain`](fn@plain): any line without terminal escapes
 //!
 //! The output is not trusted: each parser reads it once, and the length of the result is bounded.
 
