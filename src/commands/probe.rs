@@ -260,7 +260,7 @@ fn render(
 
 impl Args {
     /// The command that sends an exchange again to this agent. Values of variables and of headers may be secrets.
-    fn replaying(&self, exchange: &Path) -> Vec<String> {
+    fn replay_command(&self, exchange: &Path) -> Vec<String> {
         let path = |path: &Path| path.to_string_lossy().into_owned();
         let mut words = ["acp-registry", "probe"].map(str::to_owned).to_vec();
         let mut flag = |name: &str, value: String| words.extend([name.to_owned(), value]);
@@ -297,7 +297,7 @@ fn write_failures(directory: &Path, examination: Option<&Examination>, args: &Ar
     for examined in examination.iter().flat_map(|examination| &examination.checks) {
         let Some(exchange) = &examined.exchange else { continue };
         let path = directory.join(format!("{}.exchange", examined.check.id.replace('/', "-")));
-        let command = complete(&format!("`{}`", words(&args.replaying(&path))));
+        let command = complete(&format!("`{}`", words(&args.replay_command(&path))));
         let command = command.trim_matches('`');
         let message = examined.message.as_deref().unwrap_or_default();
         let text = format!("# {}: {}\n# {}\n{exchange}", examined.check.id, printable(message), printable(command));

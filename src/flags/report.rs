@@ -72,18 +72,18 @@ impl ReportArgs {
         if files.iter().any(|(_, path)| path.as_os_str() == "-") {
             return Err(Failure::usage("--output - names no file").help("write --format FORMAT for stdout"));
         }
-        let mut taken: Vec<PathBuf> = other.into_iter().map(resolved).collect();
+        let mut taken: Vec<PathBuf> = other.into_iter().map(canonical).collect();
         for (_, path) in &files {
             check_writable(path).map_err(|error| error.unwritable("--output"))?;
             // A device takes more than one result.
             if path.exists() && !path.is_file() {
                 continue;
             }
-            if taken.contains(&resolved(path)) {
+            if taken.contains(&canonical(path)) {
                 let failure = Failure::usage(format!("{} would be written twice", quote(&path.to_string_lossy())));
                 return Err(failure.help("name another file with --output"));
             }
-            taken.push(resolved(path));
+            taken.push(canonical(path));
         }
         Ok(ReportFiles { format: self.format(), files })
     }
@@ -115,7 +115,7 @@ impl ReportFiles {
 }
 
 /// The same path for all paths of a file, which may be absent.
-fn resolved(path: &Path) -> PathBuf {
+fn canonical(path: &Path) -> PathBuf {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let beside = || Some(folder.canonicalize().ok()?.join(path.file_name()?));
     path.canonicalize().ok().or_else(beside).unwrap_or_else(|| path.to_owned())

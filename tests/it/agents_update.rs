@@ -152,7 +152,7 @@ fn an_agent_whose_newer_version_is_held_back_is_repaired() {
     assert_eq!(report["repaired"], json!([]));
 }
 
-/// Whoever gets the id of an agent of one registry into another one does not get the agent.
+/// An agent of another registry with the same id does not replace an installed one.
 #[test]
 fn an_agent_is_updated_from_the_registry_that_it_is_from() {
     let people = people();

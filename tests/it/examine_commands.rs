@@ -273,6 +273,9 @@ fn the_messages_of_a_failure_are_sent_again() {
     let text = env.read(file);
     assert!(text.starts_with("# turns/mcp-tools: the agent does not call a tool of an MCP server"), "{text}");
     assert!(text.contains("$SANDBOX/work") && text.contains("$PROGRAM") && text.contains("\nmodel "), "{text}");
+    let replay =
+        format!("# acp-registry probe --replay {file} --registry-dir r -- {} turns {deviation} ''\n", agent.display());
+    assert!(text.contains(&replay), "{text}");
     // The tool is called in the second run as well, and the permission is answered under the id of that run.
     let run = env.run(&[&["probe", "--replay", file], &command[..]].concat());
     assert_eq!(run.code, 0, "{}", run.stderr);

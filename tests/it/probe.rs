@@ -50,6 +50,19 @@ impl Probe {
     }
 }
 
+/// The deadline counts as long as stdout is open.
+#[cfg(unix)]
+#[test]
+fn a_launcher_may_end_before_its_agent_answers() {
+    let (env, agent) = (Env::empty(), fake_agent());
+    let script = "exec 3<&0; (sleep 1; exec \"$0\" ok <&3) & exit 0";
+    let run = env.run(&["probe", "--no-probe", "--", "sh", "-c", script, agent.to_str().unwrap()]);
+    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
+    let script = "exec 3<&0; (sleep 600 <&3) & echo 'no licence' >&2; exit 7";
+    let run = env.run(&["probe", "--", "sh", "-c", script]);
+    assert!(run.code == 1 && run.stdout.contains("(exit code 7): `no licence`"), "{}{}", run.stdout, run.stderr);
+}
+
 #[test]
 fn the_document_has_the_shape_of_the_contract() {
     let (code, mut document) = Probe::new().json(&[], &["ok"]);

@@ -201,7 +201,7 @@ impl LicenseKind {
     /// Reads a licence.
     #[must_use]
     pub fn of(license: &str) -> Self {
-        let parsed = [license.to_owned(), spelled(license)];
+        let parsed = [license.to_owned(), normalize(license)];
         let parsed = parsed.iter().find_map(|text| spdx::Expression::parse_mode(text, spdx::ParseMode::LAX).ok());
         let is_open = |expression: &spdx::Expression| {
             expression.evaluate(|requirement| {
@@ -222,7 +222,7 @@ impl LicenseKind {
 }
 
 /// A licence with the names of the SPDX: people write them in any case, with spaces, or in full.
-fn spelled(license: &str) -> String {
+fn normalize(license: &str) -> String {
     let name = |text: &str| {
         let is = |name: &str| name.eq_ignore_ascii_case(text) || name.eq_ignore_ascii_case(&text.replace(' ', "-"));
         spdx::identifiers::LICENSES.iter().find(|one| is(one.name) || is(one.full_name)).map(|one| one.name)

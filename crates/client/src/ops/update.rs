@@ -175,7 +175,7 @@ impl Work {
         }
     }
 
-    /// Holds an agent of another registry back: whoever has its id here may be another publisher. `to` is the version in the index,
+    /// Holds an agent of another registry back: the agent with its id here may be of another publisher. `to` is the version in the index,
     /// if it has one.
     fn hold_other(&mut self, agent: &StoredAgent, to: Option<String>, (here, there): (&str, &str), is_named: bool) {
         let receipt = &agent.current.receipt;

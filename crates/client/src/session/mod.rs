@@ -416,7 +416,7 @@ impl Session {
         }
         let current = self.store.agent(&named.id)?.map(|agent| agent.current);
         let Some(wanted) = &named.version else { return Ok(current) };
-        // Two versions that differ in their build metadata count as one, but not for somebody who has named one of them.
+        // Two versions that differ in their build metadata count as one, but not where one of them is named.
         let build = |version: &str| version.split_once('+').map(|(_, build)| build.to_owned());
         let fits = |version: &Version| {
             manifest::Version::is_same(&version.receipt.version, wanted)

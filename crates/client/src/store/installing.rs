@@ -96,7 +96,7 @@ impl Store {
         let (mut is_repaired, mut leftover) = (false, None);
         let version = if let Some(mut version) = there {
             is_repaired = version.follow_interpreter(&order.installer.environment);
-            let is_moved = version.receipt.come_from(registry);
+            let is_moved = version.receipt.set_registry(registry);
             if version.receipt.follow(plan) || is_repaired || is_moved {
                 version.write_receipt()?;
             }
@@ -259,7 +259,7 @@ impl Store {
     pub(crate) async fn take_over(&self, id: &AgentId, waiting: &Waiting<'_>) -> Result<(), Error> {
         let _lock = self.lock(id, &format!("noting the registry of {id}"), waiting).await?;
         let mut version = self.agent(id)?.ok_or_else(|| self.not_installed(id))?.current;
-        if version.receipt.come_from(self.revocations.as_ref()) { version.write_receipt() } else { Ok(()) }
+        if version.receipt.set_registry(self.revocations.as_ref()) { version.write_receipt() } else { Ok(()) }
     }
 
     /// Records whether an installed version has answered, unless it was removed meanwhile.

@@ -56,8 +56,7 @@ struct Digests {
     files: BTreeMap<String, String>,
     /// Bytes by path below the version's directory, of the files that have no digest.
     sizes: BTreeMap<String, u64>,
-    /// Where links lead, by their paths below the version's directory. Lists of earlier versions of this program have none.
-    #[serde(default)]
+    /// Where links lead, by their paths below the version's directory.
     links: BTreeMap<String, String>,
 }
 
@@ -124,7 +123,7 @@ impl Version {
         });
         let mut damages: Vec<Damage> = found.collect();
         damages.extend(self.resized(sizes));
-        damages.extend(self.led_elsewhere(links));
+        damages.extend(self.changed_links(links));
         Ok(damages)
     }
 
@@ -142,7 +141,7 @@ impl Version {
             let has = |name: &String| self.file_path(name).symlink_metadata().is_ok();
             digests.files.par_iter().all(|(name, _)| has(name))
                 && self.resized(digests.sizes).is_empty()
-                && self.led_elsewhere(digests.links).is_empty()
+                && self.changed_links(digests.links).is_empty()
         };
         self.is_whole() && self.digests().is_ok_and(are_there)
     }
@@ -157,7 +156,7 @@ impl Version {
     }
 
     /// The links that have gone or lead to something else.
-    fn led_elsewhere(&self, links: BTreeMap<String, String>) -> Vec<Damage> {
+    fn changed_links(&self, links: BTreeMap<String, String>) -> Vec<Damage> {
         let found = links.into_par_iter().filter_map(|(name, wanted)| {
             let path = self.file_path(&name);
             // Something that is no link cannot be read as one.

@@ -174,7 +174,7 @@ impl Receipt {
     }
 
     /// Takes over which registry the version is from. Returns whether that has changed.
-    pub(super) fn come_from(&mut self, revocations: Option<&String>) -> bool {
+    pub(super) fn set_registry(&mut self, revocations: Option<&String>) -> bool {
         let is_new = revocations.is_some() && self.revocations.as_ref() != revocations;
         if is_new {
             self.revocations = revocations.cloned();

@@ -152,7 +152,7 @@ impl Version {
     #[must_use]
     pub fn mark_used(&self) -> Option<File> {
         let path = self.directory.join(IN_USE);
-        // Somebody may have removed it.
+        // The mark may have been removed.
         lock::mark_used(&path).or_else(|| write_new(&path, b"").ok().and_then(|()| lock::mark_used(&path)))
     }
 

@@ -214,7 +214,7 @@ impl<'a> Icon<'a> {
     /// All CSS that was not understood, or that would apply to a page with the icon.
     fn find_unread(&self) -> Vec<XmlError> {
         let mut unread = Vec::new();
-        // Whoever embeds icons in a page must choose names of classes that no icon has.
+        // A page that embeds icons must use classes that no icon has.
         let is_own = |one: &Selector| matches!(one.kind, SelectorKind::Class | SelectorKind::Id);
         for styled in &self.styles {
             let foreign = styled.css.declarations.iter().filter(|declaration| {
@@ -325,7 +325,7 @@ fn check_declaration(text: &str) -> Result<(), XmlError> {
             ),
             Some("version") if value != "1.0" && value != "1.1" => (
                 "declares the version",
-                " of XML, which nobody reads",
+                " of XML, which no browser reads",
                 "write version=\"1.0\", or remove the declaration",
             ),
             Some("standalone") if !["yes", "no"].contains(&value) => {
