@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { answered, open, site, withSites } from './lib/browser.mjs';
 import { fonts } from './lib/fonts.mjs';
 import { screenshots } from './lib/paths.mjs';
+import { PIECES } from './lib/server.mjs';
 import { pageTypes } from './lib/trees.mjs';
 
 withSites('bundled', 'made-large');
@@ -140,6 +141,37 @@ test('transitions are short, and absent for those who wish less motion', async (
   }
 });
 
+/// Counts how far the page moves while it loads, and says what moved.
+const watchShift = (page) => page.addInitScript(() => {
+  globalThis.shift = 0;
+  globalThis.moved = [];
+  const nameOf = ({ node }) => (node?.outerHTML ?? node?.parentElement?.outerHTML ?? '').slice(0, 60);
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) {
+      globalThis.shift += entry.value;
+      globalThis.moved.push(...entry.sources.map(nameOf));
+    }
+  }).observe({ type: 'layout-shift', buffered: true });
+});
+
+const holdsStill = async (page, address) => {
+  await page.waitForTimeout(150);
+  const { shift, moved } = await page.evaluate(() => ({ shift: globalThis.shift, moved: globalThis.moved }));
+  assert.ok(shift <= 0.02, `${address} at ${page.viewportSize().width} px: layout shift ${shift} of ${moved.join(', ')}`);
+};
+
+test('tables hold still while their rows arrive', async () => {
+  for (const viewport of [{ width: 1280, height: 900 }, { width: 360, height: 740 }]) {
+    await open('', async (page) => {
+      await watchShift(page);
+      for (const address of ['examined/', 'matrix/']) {
+        await page.goto(site().url + address);
+        await holdsStill(page, address);
+      }
+    }, { viewport, extraHTTPHeaders: { [PIECES]: '1500' } });
+  }
+});
+
 for (const font of fonts) {
   test(`pages hold still while they load, in ${font}`, async () => {
     const addresses = [...pageTypes('bundled'), '?q=code', '?q=open+source+windows', '?os=windows&arch=aarch64&license=open'];
@@ -147,23 +179,11 @@ for (const font of fonts) {
     for (const viewport of [{ width: 1280, height: 900 }, { width: 360, height: 740 }]) {
       for (const name of trees) {
         await open('', async (page) => {
-          await page.addInitScript(() => {
-            globalThis.shift = 0;
-            globalThis.moved = [];
-            const nameOf = ({ node }) => (node?.outerHTML ?? node?.parentElement?.outerHTML ?? '').slice(0, 60);
-            new PerformanceObserver((list) => {
-              for (const entry of list.getEntries()) {
-                globalThis.shift += entry.value;
-                globalThis.moved.push(...entry.sources.map(nameOf));
-              }
-            }).observe({ type: 'layout-shift', buffered: true });
-          });
+          await watchShift(page);
           for (const address of name === 'bundled' ? addresses : ['', '?q=code', '?q=gemini', '?os=windows&license=open']) {
             await page.goto(site(name).url + address);
             await answered(page);
-            await page.waitForTimeout(150);
-            const { shift, moved } = await page.evaluate(() => ({ shift: globalThis.shift, moved: globalThis.moved }));
-            assert.ok(shift <= 0.02, `${name} ${address} at ${viewport.width} px: layout shift ${shift} of ${moved.join(', ')}`);
+            await holdsStill(page, `${name} ${address}`);
           }
         }, { name, font, viewport });
       }

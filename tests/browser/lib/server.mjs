@@ -38,6 +38,18 @@ const headersOf = (blocks, name) => {
   return headers;
 };
 
+/// The header of requests for pages that arrive in pieces: how many bytes a piece has.
+export const PIECES = 'x-pieces';
+
+const sendPieces = async (response, body, size) => {
+  for (let at = 0; at < body.length; at += size) {
+    response.write(body.subarray(at, at + size));
+    // Longer than a frame, so that the browser paints what it has.
+    await new Promise((done) => { setTimeout(done, 50); });
+  }
+  response.end();
+};
+
 /// Serves a tree on a free port of 127.0.0.1. `url` is the address of the home page; `requests` are the paths asked for.
 export const serve = async (name) => {
   const folder = tree(name);
@@ -57,7 +69,13 @@ export const serve = async (name) => {
     const ending = path.extname(file).slice(1);
     response.setHeader('content-type', KINDS[ending] || 'text/plain; charset=utf-8');
     if (!response.hasHeader('cache-control')) response.setHeader('cache-control', 'no-cache');
+    response.statusCode = isThere ? 200 : 404;
     let body = fs.readFileSync(file);
+    const size = Number(request.headers[PIECES]);
+    if (size && ending === 'html') {
+      sendPieces(response, body, size);
+      return;
+    }
     if (/\bbr\b/.test(request.headers['accept-encoding'] || '') && body.length > 200) {
       if (!compressed.has(file)) {
         compressed.set(file, zlib.brotliCompressSync(body, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 5 } }));
@@ -65,7 +83,6 @@ export const serve = async (name) => {
       body = compressed.get(file);
       response.setHeader('content-encoding', 'br');
     }
-    response.statusCode = isThere ? 200 : 404;
     response.end(body);
   });
   await new Promise((done) => { server.listen(0, '127.0.0.1', done); });
