@@ -7,7 +7,7 @@ import { answered, open, site, withSites } from './lib/browser.mjs';
 import { fonts } from './lib/fonts.mjs';
 import { screenshots } from './lib/paths.mjs';
 import { PIECES } from './lib/server.mjs';
-import { pageTypes } from './lib/trees.mjs';
+import { pageTemplates, pageTypes } from './lib/trees.mjs';
 
 withSites('bundled', 'made-large');
 
@@ -174,7 +174,7 @@ test('tables hold still while their rows arrive', async () => {
 
 for (const font of fonts) {
   test(`pages hold still while they load, in ${font}`, async () => {
-    const addresses = [...pageTypes('bundled'), '?q=code', '?q=open+source+windows', '?os=windows&arch=aarch64&license=open'];
+    const addresses = [...pageTemplates('bundled'), '?q=code', '?q=open+source+windows', '?os=windows&arch=aarch64&license=open'];
     const trees = font === 'noto' ? ['bundled', 'made-large'] : ['bundled'];
     for (const viewport of [{ width: 1280, height: 900 }, { width: 360, height: 740 }]) {
       for (const name of trees) {

@@ -151,3 +151,12 @@ export const pageTypes = (name) => {
   }
   return [...new Set(types.values())];
 };
+
+/// One page of each template: those of each type, and the longest of the guides, of which only the texts differ.
+export const pageTemplates = (name) => {
+  const isGuide = (page) => /^docs\/[^/]+\/$/.test(page) && page !== 'docs/rules/';
+  const types = pageTypes(name);
+  const size = (page) => fs.statSync(path.join(tree(name), page, 'index.html')).size;
+  const [longest] = types.filter(isGuide).sort((one, other) => size(other) - size(one));
+  return types.filter((page) => !isGuide(page) || page === longest);
+};
