@@ -1,12 +1,11 @@
-//! `acp-registry list` and `acp-registry search`
+//! `acp-registry list`
 
 use std::borrow::Cow;
 
 use acp_registry::documents::kinds;
 use acp_registry::failure::{Exit, Failure};
-use acp_registry::index::{Match, Reading};
-use acp_registry::ops::{self, FindReport, InstalledReport, Search};
-use acp_registry::text::{bytes, plural, quote, shown, suggestions};
+use acp_registry::ops::{self, FindReport, InstalledReport};
+use acp_registry::text::{bytes, plural};
 
 use crate::flags::global::{FormatArgs, Global};
 use crate::flags::session::{PackageArgs, SessionArgs, open};
@@ -20,24 +19,6 @@ pub(crate) struct Args {
     /// Only those that are installed
     #[arg(long)]
     installed: bool,
-
-    #[command(flatten)]
-    place: SessionArgs,
-
-    #[command(flatten)]
-    pub(crate) format: FormatArgs,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct SearchArgs {
-    /// Words to search for
-    ///
-    /// They are looked for in id, name, description, authors, licence, packages and commands. Phrases select agents as the
-    /// filters of the catalog do: `open source`, `windows arm`, `npm`, and where the registry publishes what its agents can
-    /// do, `session resume`, `images`, `without an api key` or `tested`. Agents that match only in part come last. A word
-    /// that no agent has is read as one with a similar spelling, or left out.
-    #[arg(value_name = "QUERY", required = true)]
-    query: Vec<String>,
 
     #[command(flatten)]
     place: SessionArgs,
@@ -65,52 +46,11 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     Ok(Exit::Success)
 }
 
-pub(crate) fn search(args: &SearchArgs, global: &Global, ui: &Ui) -> Result<Exit, Failure> {
-    let session = open(&args.place, PackageArgs::default(), global)?;
-    let events = events(ui);
-    let request = Search { query: args.query.join(" ") };
-    let report = signals::run(ui, ops::search(&session, &request, &events))??;
-    if args.format.is_json() {
-        ui.report(&report)?;
-    } else {
-        show(&report, ui)?;
-    }
-    let Reading { similar, unknown, untold, .. } = &report.reading;
-    for (word, others) in similar {
-        ui.note(&format!("{} is read as {}", quote(word), quoted(others)));
-    }
-    if !unknown.is_empty() {
-        ui.note(&format!("no agent mentions {}", quoted(unknown)));
-    }
-    if !untold.is_empty() {
-        ui.note(&format!("the registry publishes nothing about {}", quoted(untold)));
-    }
-    let hits = report.hits.as_deref().unwrap_or_default();
-    if hits.is_empty() {
-        let names = report.index.entries().flat_map(|entry| [entry.id.as_str(), entry.name.as_str()]);
-        let near = suggestions(&request.query, names);
-        if !near.is_empty() {
-            ui.note(&format!("similar: {}", near.iter().map(|name| shown(name, 80)).collect::<Vec<_>>().join(", ")));
-        }
-    }
-    for (matched, some, text) in [
-        (Match::SystemUnknown, "the next", "packages do not state their systems"),
-        (Match::Some, "the last", "only some of the words match"),
-    ] {
-        match hits.iter().filter(|(_, known)| *known == matched).count() {
-            0 => {}
-            count if count == hits.len() => ui.note(text),
-            count => ui.note(&format!("{some} {count}: {text}")),
-        }
-    }
-    ui.leave(report);
-    Ok(Exit::Success)
-}
-
 /// How many agents with an older version than the registry has are noted one by one.
 const NOTES: usize = 5;
 
-fn show(report: &FindReport, ui: &Ui) -> Result<(), Failure> {
+/// Prints agents as a table, with notes about those that are held at older versions.
+pub(super) fn show(report: &FindReport, ui: &Ui) -> Result<(), Failure> {
     let found = report.entries();
     let look = ui.look();
     // In a pipe, columns do not come and go.
@@ -153,11 +93,6 @@ fn show(report: &FindReport, ui: &Ui) -> Result<(), Failure> {
         ui.note(&format!("{} more are held at older versions", held.len() - NOTES));
     }
     Ok(())
-}
-
-/// The first words of a list, in quotes.
-fn quoted(words: &[String]) -> String {
-    words.iter().take(3).map(|word| quote(word)).collect::<Vec<_>>().join(" or ")
 }
 
 /// The first sentence of a description, without its full stop.

@@ -27,6 +27,7 @@ pub(crate) mod resolve;
 pub(crate) mod rpc;
 pub(crate) mod rules;
 pub(crate) mod run;
+pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod serve_agent;
 pub(crate) mod uninstall;
@@ -113,7 +114,7 @@ enum Command {
     ///
     /// Words for licences, systems and kinds, such as `open source`, `windows` and `npm`, select agents. Agents that match
     /// only in part come last.
-    Search(CommandArgs<list::SearchArgs>),
+    Search(CommandArgs<search::Args>),
     /// Show an agent and its installed versions
     Info(CommandArgs<info::Args>),
     /// Show what would be installed and how it starts
@@ -230,7 +231,7 @@ fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
         Command::ServeAgent(args) => (serve_agent::run(args, &cli.global, &ui), false),
         Command::Probe(args) => (probe::run(args, &cli.global, &ui), args.report.is_json()),
         Command::List(args) => (list::run(args, &cli.global, &ui), args.format.is_json()),
-        Command::Search(args) => (list::search(args, &cli.global, &ui), args.format.is_json()),
+        Command::Search(args) => (search::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Info(args) => (info::run(args, &cli.global, &ui), args.is_json()),
         Command::Resolve(args) => (resolve::run(args, &cli.global, &ui), args.format.is_json()),
         Command::Install(args) => (install::run(args, &cli.global, &ui), args.format.is_json()),
