@@ -168,8 +168,8 @@ fn the_configuration_chooses_the_files_of_agents() {
     let config = "[site]\nrepository = \"https://example.com/r\"\nagent-files = [\"json\"]\n";
     env.write("r/registry.toml", config);
     assert_eq!(env.run(&["build", "--out", "out"]).code, 0);
-    let of_agent = |env: &Env| names(env).into_iter().filter(|name| name.starts_with("agents/")).collect::<Vec<_>>();
-    assert_eq!(of_agent(&env), ["agents/a/agent.json", "agents/a/index.html", "agents/a/preview.png"]);
+    let agent_files = |env: &Env| names(env).into_iter().filter(|name| name.starts_with("agents/")).collect::<Vec<_>>();
+    assert_eq!(agent_files(&env), ["agents/a/agent.json", "agents/a/index.html", "agents/a/preview.png"]);
     let page = env.read("out/agents/a/index.html");
     assert!(
         page.contains("href=\"https://example.com/r\"") && !page.contains("badge.svg") && !page.contains("index.md")
@@ -181,7 +181,7 @@ fn the_configuration_chooses_the_files_of_agents() {
         "[site]\nagent-files = []\npreviews = false\nedit = \"https://example.com/edit/{id}\"\n",
     );
     assert_eq!(env.run(&["build", "--out", "out"]).code, 0);
-    assert_eq!(of_agent(&env), ["agents/a/index.html"]);
+    assert_eq!(agent_files(&env), ["agents/a/index.html"]);
     assert!(
         env.read("out/agents/a/index.html")
             .contains("<a href=\"https://example.com/edit/a\" rel=\"noopener noreferrer\">Edit")

@@ -18,19 +18,19 @@ pub struct PublishedFile {
     /// Whether other programs may rely on the file.
     pub is_stable: bool,
     /// The setting that enables this file of an agent; `None` if the file does not depend on the configuration.
-    pub of_agent: Option<AgentFile>,
+    pub setting: Option<AgentFile>,
 }
 
 const fn data(path: &'static str, about: &'static str) -> PublishedFile {
-    PublishedFile { path, about, is_stable: true, of_agent: None }
+    PublishedFile { path, about, is_stable: true, setting: None }
 }
 
 const fn agent_file(path: &'static str, about: &'static str, file: AgentFile) -> PublishedFile {
-    PublishedFile { path, about, is_stable: true, of_agent: Some(file) }
+    PublishedFile { path, about, is_stable: true, setting: Some(file) }
 }
 
 const fn pages(path: &'static str, about: &'static str) -> PublishedFile {
-    PublishedFile { path, about, is_stable: false, of_agent: None }
+    PublishedFile { path, about, is_stable: false, setting: None }
 }
 
 /// All kinds of files: first the machine-readable files, then the pages.
@@ -251,7 +251,7 @@ pub(super) struct Api<'a> {
 const SERVED: &str = "http://127.0.0.1:8017";
 
 pub(super) fn page<'a>(site: &'a Site, is_there: &dyn Fn(&str) -> bool) -> Api<'a> {
-    let is_wanted = |row: &&PublishedFile| row.of_agent.is_none_or(|file| site.config.agent_files.contains(&file));
+    let is_wanted = |row: &&PublishedFile| row.setting.is_none_or(|file| site.config.agent_files.contains(&file));
     let rows = |is_stable: bool| {
         let rows = CONTENTS.iter().filter(|row| row.is_stable == is_stable).filter(is_wanted);
         rows.map(|row| (row, is_there(row.path))).collect()
