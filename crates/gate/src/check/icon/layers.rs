@@ -44,6 +44,10 @@ struct Drawing<'b> {
 
 /// Whether drawing the icon takes a bounded time: nested references to layers can multiply as those of `use` do.
 pub(super) fn is_bounded(icon: &Icon<'_>) -> bool {
+    // Most icons have neither, and elements that are drawn once each.
+    if !icon.elements().any(|node| is_named(node, LAYERS) || is_named(node, LINKS)) {
+        return true;
+    }
     let drawing = Drawing::new(icon);
     let mut costs: HashMap<NodeId, Option<u64>> = HashMap::new();
     // An element is pushed again when what it leads to is known.
@@ -103,7 +107,7 @@ impl<'b> Drawing<'b> {
             if attribute.name().eq_ignore_ascii_case("href") {
                 let found = self.find(attribute.value()).filter(|_| is_link);
                 edges.extend(found.map_or_else(Vec::new, |found| found.iter().map(|one| (one.id(), 1, 0)).collect()));
-            } else if !attribute.name().eq_ignore_ascii_case("style") {
+            } else if attribute.value().contains('(') && !attribute.name().eq_ignore_ascii_case("style") {
                 let (name, pieces) = (attribute.name().to_ascii_lowercase(), value(attribute.value()));
                 urls(&pieces).for_each(|url| self.refer(node, (&name, url), &mut edges));
             }
