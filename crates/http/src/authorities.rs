@@ -1,5 +1,6 @@
 //! The certificate authorities that the environment names, as OpenSSL, curl and uv read them: instead of the system's.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use rustls::RootCertStore;
@@ -72,17 +73,18 @@ impl Authorities {
 
     /// Reads them, or the first `most`.
     pub(super) fn read(&self, most: usize) -> Result<RootCertStore, Problem> {
-        let mut roots = RootCertStore::empty();
+        let mut reading =
+            Reading { roots: RootCertStore::empty(), most, files: HashSet::new(), certificates: HashSet::new() };
         if let Some((setting, file)) = &self.file {
-            add(file, &mut roots, most).map_err(|problem| refused(setting, file, &problem))?;
-            if roots.is_empty() {
+            reading.add(file).map_err(|problem| refused(setting, file, &problem))?;
+            if reading.roots.is_empty() {
                 return Err(refused(setting, file, NONE));
             }
         }
         if let Some(directories) = &self.directories {
             let named = || std::env::split_paths(directories).filter(|path| !path.as_os_str().is_empty());
             let refused = |problem| refused(&variable_name(DIRECTORIES), Path::new(directories), problem);
-            if roots.is_empty() && !named().any(|directory| directory.is_dir()) {
+            if reading.roots.is_empty() && !named().any(|directory| directory.is_dir()) {
                 return Err(refused("is not a directory"));
             }
             for directory in named() {
@@ -90,36 +92,50 @@ impl Authorities {
                 let items = directory.read_dir().into_iter().flatten().take(FILES);
                 let paths: Vec<PathBuf> = items.filter_map(|item| Some(item.ok()?.path())).collect();
                 for path in paths {
-                    if roots.len() < most {
-                        let _ = add(&path, &mut roots, most);
-                    }
+                    let _ = reading.add(&path);
                 }
             }
-            if roots.is_empty() {
+            if reading.roots.is_empty() {
                 return Err(refused(NONE));
             }
         }
-        Ok(roots)
+        Ok(reading.roots)
     }
 }
 
-/// Adds the certificates of a file. Those that cannot be parsed are left out, as among the system's.
-fn add(path: &Path, roots: &mut RootCertStore, most: usize) -> Result<(), String> {
-    let cannot = |problem: String| format!("cannot be read: {problem}");
-    let real = path.canonicalize().map_err(|error| cannot(error.to_string()))?;
-    let root = real.parent().unwrap_or(&real);
-    let bytes = read_bounded(&real, root, LIMIT).map_err(|error| cannot(error.to_string()))?;
-    for certificate in CertificateDer::pem_slice_iter(&bytes).flatten() {
-        let known = roots.len();
-        if known >= most {
-            break;
+/// The authorities that were read. Systems have each certificate in a file of all, in one of its own, and under links to
+/// that: it is parsed once.
+struct Reading {
+    roots: RootCertStore,
+    most: usize,
+    files: HashSet<PathBuf>,
+    certificates: HashSet<CertificateDer<'static>>,
+}
+
+impl Reading {
+    /// Adds the certificates of a file. Those that cannot be parsed are left out, as among the system's.
+    fn add(&mut self, path: &Path) -> Result<(), String> {
+        if self.roots.len() >= self.most {
+            return Ok(());
         }
-        // Systems have the same certificates in a file and in a directory.
-        if roots.add(certificate).is_ok() && roots.roots[..known].contains(&roots.roots[known]) {
-            roots.roots.pop();
+        let cannot = |problem: String| format!("cannot be read: {problem}");
+        let real = path.canonicalize().map_err(|error| cannot(error.to_string()))?;
+        let root = real.parent().unwrap_or(&real);
+        if self.files.contains(&real) {
+            return Ok(());
         }
+        let bytes = read_bounded(&real, root, LIMIT).map_err(|error| cannot(error.to_string()))?;
+        for certificate in CertificateDer::pem_slice_iter(&bytes).flatten() {
+            if self.roots.len() >= self.most {
+                break;
+            }
+            if self.certificates.insert(certificate.clone()) {
+                let _ = self.roots.add(certificate);
+            }
+        }
+        self.files.insert(real);
+        Ok(())
     }
-    Ok(())
 }
 
 const NONE: &str = "has no certificate in the PEM format";
