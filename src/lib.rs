@@ -23,7 +23,7 @@
 //! | `crates/examine` | check how well agents follow the protocol | [`examination`], [`mcp`], [`model`] |
 //! | `crates/client` | find, install and start agents | [`session`], [`index`] (copies, search), [`resolve`] (examines this machine), [`install`], [`store`], [`lockfile`], [`provenance`], [`doctor`], [`login`], [`elsewhere`], [`ops`], [`settings`], [`registry`] |
 //! | `crates/gate` | maintain a registry | [`config`], [`advisories`], [`select`], [`survey`], [`check`], [`finding`], [`edit`], [`history`], [`release`], [`closures`], [`verify`], [`bump`], [`scaffold`], [`propose`] |
-//! | `crates/publish` | build and publish what readers see | [`build`], [`tree`], [`diff`], [`site`], [`server`], [`upload`] |
+//! | `crates/publish` | build and publish what readers see | [`build`], [`tree`], [`diff`], [`site`], [`contents`], [`server`], [`upload`] |
 //!
 //! # Words
 //!
@@ -96,7 +96,7 @@
 //! | `v*/`, `content/`, `latest/`, `.acp-registry/` | [`upload`] | snapshots of that tree, what they share, the newest one, and the state of publishers |
 //! | `statement.json`, `statement.json.minisig` | [`upload`], [`index::Trust`] | what a registry has published, and its signature |
 //! | `facets.json` | [`site`] (published), [`index::Facts`] | which agents have which values of the catalog's filters |
-//! | `index.html`, `agents/`, `assets/` and more ([`site::CONTENTS`]) | [`site`] | the catalog site, which is part of that tree |
+//! | `index.html`, `agents/`, `assets/` and more ([`contents::CONTENTS`]) | [`site`] | the catalog site, which is part of that tree |
 //! | `templates/init/`, `.github/` | [`scaffold`] (embedded) | the initial files of a new registry |
 //! | `templates/`, `crates/publish/src/site/assets/` | [`site`] (embedded) | the templates, styles and scripts of pages |
 
@@ -116,7 +116,7 @@ pub use acp_registry_plan::{
     text, timestamp, versions,
 };
 pub use acp_registry_protocol::handshake;
-pub use acp_registry_publish::{build, diff, server, site, tree, upload};
+pub use acp_registry_publish::{build, contents, diff, server, site, tree, upload};
 pub use acp_registry_remote as remote;
 pub use acp_registry_sources as sources;
 

@@ -191,17 +191,18 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "publish",
         "site",
         &[
-            "check", "config", "digest", "entries", "examination", "history", "index", "json", "manifest", "registry",
+            "check", "config", "contents", "digest", "examination", "history", "index", "json", "manifest", "registry",
             "release", "settings", "text", "timestamp", "tree", "verify", "failure", "revocations", "versions",
         ],
     ),
-    ("publish", "server", &["site"]),
+    ("publish", "contents", &["config", "entries"]),
+    ("publish", "server", &["contents", "site"]),
     (
         "publish",
         "upload",
         &[
-            "config", "digest", "entries", "index", "json", "http", "failure", "site", "sums", "host", "text",
-            "timestamp", "revocations", "statement",
+            "config", "contents", "digest", "entries", "index", "json", "http", "failure", "site", "sums", "host",
+            "text", "timestamp", "revocations", "statement",
         ],
     ),
     ("src", "documents", &[]),

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
 
+use acp_registry::contents::CONTENTS;
 use acp_registry::digest::Sha256;
 use acp_registry::registry::DEFAULT_BASE_URL;
-use acp_registry::site::CONTENTS;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;

@@ -22,8 +22,8 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
-use crate::site::contents::{FIXED, caching};
-use crate::site::{CSP, ICON_CSP, media_type};
+use crate::contents::{FIXED, caching, media_type};
+use crate::site::{CSP, ICON_CSP};
 
 /// Script that reloads a page when the files have changed.
 const RELOAD: &str = "let known;\nsetInterval(async () => {\n  try {\n    const now = await (await fetch('/-/version')).text();\n    \

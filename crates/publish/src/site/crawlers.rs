@@ -6,12 +6,12 @@ use std::io;
 use acp_registry_gate::config::AgentFile;
 use acp_registry_plan::timestamp::Timestamp;
 
-use super::contents::{ENTRY, FIXED};
 use super::docs::GUIDES;
 use super::listing::Listing;
 use super::pages::Site;
 use super::text::{Xml, empty_line, end_line, text_line};
 use super::{CSP, ICON_CSP, SiteError, SiteFile, text};
+use crate::contents::{ENTRY, FIXED};
 
 /// The number of agents that `llms.txt` lists: more than these do not fit what language models read at once.
 const LISTED: usize = 500;

@@ -192,7 +192,7 @@ pub(super) struct Section {
 /// Links to files of the repository other than documents, as written in `docs/`, and the pages that replace them.
 const PAGES: [(&str, &str); 4] = [
     ("../../crates/gate/src/check/rules/", "../rules/"),
-    ("../../crates/publish/src/site/contents.rs", "../../api/"),
+    ("../../crates/publish/src/contents.rs", "../../api/"),
     ("../../../../schemas/cli/", "../../api/"),
     ("../schemas/cli/", "../../api/"),
 ];

@@ -1,17 +1,16 @@
 //! RENDER: a published index to the pages of the catalog site.
 //!
 //! * [`Catalog`]: renders the files of the site, in parts
-//! * [`CONTENTS`]: the kinds of files in a published tree
 //!
 //! Pages are templates in `templates/` of the repository; XML is written element by element (`text`). Style and scripts are
 //! plain files in `assets/` here; comments are removed from scripts. Links are relative, so that the site works below any
 //! path. Pictures for link previews are drawn when the site is built. Texts from manifests are limited in length and escaped. Pages load nothing from other hosts.
 
+mod api;
 mod assets;
 mod capabilities;
 mod catalog;
 mod changes;
-pub(crate) mod contents;
 mod crawlers;
 mod detail;
 mod docs;
@@ -44,7 +43,6 @@ use facets::GROUPS;
 use listing::Listing;
 use pages::{Frame, Home, NotFound, Question, ShownGroup, ShownValue, Site};
 
-pub use contents::{CONTENTS, PublishedFile, media_type};
 pub use listing::Known;
 
 /// The home page shows all agents up to this number.
@@ -233,7 +231,7 @@ impl<'a> Catalog<'a> {
     /// [`SiteError`] if a file cannot be rendered.
     pub fn last<'b>(&self, names: impl Iterator<Item = &'b str>) -> Result<Vec<SiteFile>, SiteError> {
         let names: Vec<&str> = names.collect();
-        let api = page("api/", &contents::page(&self.site, &|path| is_there(&names, path)))?;
+        let api = page("api/", &api::page(&self.site, &|path| is_there(&names, path)))?;
         let pages = names.into_iter().chain([&*api.0]);
         let mut files = crawlers::files(&self.site, &self.listings, pages)?;
         // Hosts show it at any depth, where no relative link leads anywhere.

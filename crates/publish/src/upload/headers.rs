@@ -2,7 +2,7 @@
 
 use super::Gzip;
 use super::tree::{self, hex_digest};
-use crate::site::contents::{CONTENTS, FIXED, caching, media_type};
+use crate::contents::{CONTENTS, FIXED, caching, media_type};
 use acp_registry_plan::sums::SIGNATURE;
 use flate2::Compression;
 use flate2::bufread::GzDecoder;

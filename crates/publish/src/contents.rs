@@ -1,9 +1,6 @@
-//! All kinds of files in a published tree, with their media types and how long they are cached; `/api/`, which lists them. A test
-//! compares the list with a built tree.
+//! All kinds of files in a published tree, with their media types and how long they are cached. A test compares the list with a
+//! built tree.
 
-use askama::Template;
-
-use super::pages::{Frame, Site};
 use acp_registry_gate::config::AgentFile;
 use acp_registry_plan::entries::DISCOVERY;
 
@@ -150,55 +147,6 @@ pub const CONTENTS: &[PublishedFile] = &[
     ),
 ];
 
-/// A question that a published file answers, and the command that asks it. A test runs all of them.
-pub(super) struct Query {
-    pub(super) question: &'static str,
-    /// The file that answers it.
-    file: &'static str,
-    /// What `jq` makes of the file.
-    filter: &'static str,
-}
-
-impl Query {
-    /// The command, for a shell in which `base` is the address of the tree.
-    pub(super) fn command(&self) -> String {
-        format!("curl -fsS \"$base/{}\" | jq -r '{}'", self.file, self.filter)
-    }
-}
-
-const QUERIES: &[Query] = &[
-    Query {
-        question: "All agents, with their versions",
-        file: "registry.json",
-        filter: r#".agents[] | "\(.id) \(.version)""#,
-    },
-    Query {
-        question: "What npx starts for each agent on npm",
-        file: "registry.json",
-        filter: r#".agents[] | select(.distribution.npx) | "\(.id) \(.distribution.npx.package)""#,
-    },
-    Query {
-        question: "Downloads for Linux on Intel, with their SHA-256 digests",
-        file: "registry.json",
-        filter: r#".agents[] | .distribution.binary."linux-x86_64" // empty | "\(.archive) \(.sha256 // "-")""#,
-    },
-    Query {
-        question: "Agents that can resume sessions and read images",
-        file: "facets.json",
-        filter: r#".facets.cap | (."session-resume" - (."session-resume" - ."prompt-image"))[]"#,
-    },
-    Query {
-        question: "The last ten changes",
-        file: "history.json",
-        filter: r#".events[:10][] | "\(.time) \(.event) \(.id) \(.version)""#,
-    },
-    Query {
-        question: "Examined versions, with the requirements that they violate",
-        file: "examinations.json",
-        filter: r#".examinations[] | "\(.id) \(.version) \(.failed | join(" "))""#,
-    },
-];
-
 /// The media type of a published file, by its name.
 pub fn media_type(name: &str) -> &'static str {
     match name.rsplit_once('.').map_or("", |(_, ending)| ending) {
@@ -232,37 +180,6 @@ pub(crate) fn caching(name: &str) -> &'static str {
         _ if name.starts_with("assets/") || name.starts_with("entry-lists/") => FIXED,
         _ if name == DISCOVERY || name.starts_with("entries/") => ENTRY,
         _ => SHORT,
-    }
-}
-
-#[derive(Template)]
-#[template(path = "api.html")]
-pub(super) struct Api<'a> {
-    f: Frame<'a>,
-    /// Where the tree is, for the commands.
-    base: &'a str,
-    queries: Vec<&'static Query>,
-    /// The kinds of files, and whether each exists under exactly its path, so that it can be linked to.
-    data: Vec<(&'static PublishedFile, bool)>,
-    pages: Vec<(&'static PublishedFile, bool)>,
-}
-
-/// Where `acp-registry serve` shows a tree that has no address yet.
-const SERVED: &str = "http://127.0.0.1:8017";
-
-pub(super) fn page<'a>(site: &'a Site, is_there: &dyn Fn(&str) -> bool) -> Api<'a> {
-    let is_wanted = |row: &&PublishedFile| row.setting.is_none_or(|file| site.config.agent_files.contains(&file));
-    let rows = |is_stable: bool| {
-        let rows = CONTENTS.iter().filter(|row| row.is_stable == is_stable).filter(is_wanted);
-        rows.map(|row| (row, is_there(row.path))).collect()
-    };
-    let description = "The machine-readable files of this registry, and what each one means.";
-    Api {
-        base: if site.has_address() { &site.base_url } else { SERVED },
-        queries: QUERIES.iter().filter(|query| is_there(query.file)).collect(),
-        f: Frame::new(site, "api/", "Machine-readable files – ACP agents", description),
-        data: rows(true),
-        pages: rows(false),
     }
 }
 
