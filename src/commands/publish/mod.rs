@@ -186,7 +186,7 @@ struct GzipArgs {
     #[arg(long = "gzip-assets")]
     assets: bool,
 
-    /// Store indexes, SHA256SUMS, history.json and the sitemap compressed in a bucket
+    /// Store indexes, revoked.json, SHA256SUMS, history.json and the sitemap compressed in a bucket
     ///
     /// Readers get them compressed even if they have not asked for it: browsers and acp-registry decode them, curl needs
     /// --compressed.

@@ -16,7 +16,7 @@ pub(super) fn rules() -> String {
     hex_digest(forms.collect::<String>().as_bytes())
 }
 
-/// Whether a file is an index, the list of digests, the history or a sitemap: documents of the whole registry.
+/// Whether a file is an index, `revoked.json`, the list of digests, the history or a sitemap: of the whole registry.
 fn is_document(name: &str) -> bool {
     let is_sitemap = name == "sitemap.xml" || (name.starts_with("sitemap-") && !name.contains('/'));
     is_sitemap || name == "history.json" || (tree::is_kept_by_name(name) && name != SIGNATURE)

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! v2026-01-31-1a2b3c4d5e6f/   a snapshot: a tree that never changes, complete once it has SHA256SUMS
-//! content/1a/1a2b…            what snapshots name in SHA256SUMS, by its digest; a snapshot itself has its indexes only
+//! content/1a/1a2b…            what the SHA256SUMS of snapshots name, by its digest, but for indexes and revoked.json
 //! latest/                     the newest tree, or one that was put back
 //! .acp-registry/state.json    what differs in latest/ from its snapshot, since when files are stale, and the snapshots
 //! ```
@@ -103,7 +103,7 @@ impl UploadRun<'_> {
 pub struct Gzip {
     /// Files below `assets/`, which only browsers load.
     pub assets: bool,
-    /// The indexes, `SHA256SUMS`, the history and the sitemap.
+    /// The indexes, `revoked.json`, `SHA256SUMS`, the history and the sitemap.
     pub documents: bool,
 }
 

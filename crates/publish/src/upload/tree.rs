@@ -1,5 +1,5 @@
-//! A built tree whose files are verified against `SHA256SUMS`, and where they are stored: a snapshot has only its indexes in its
-//! own folder, and everything else is stored once, by its digest.
+//! A built tree whose files are verified against `SHA256SUMS`, and where they are stored: a snapshot has its indexes and
+//! `revoked.json` in its own folder, and everything else that it lists is stored once, by its digest.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -148,7 +148,8 @@ impl BuiltTree {
 
 /// Whether a file of a tree is stored in the folder of a snapshot, not by its digest.
 ///
-/// These are the indexes: files that views can have, which are read at a versioned address.
+/// These are the indexes (files that views can have, which are read at a versioned address), `revoked.json`, the list of digests
+/// and its signature.
 pub(super) fn is_kept_by_name(name: &str) -> bool {
     let is_index = !name.contains('/')
         && name.rsplit_once('.').is_some_and(|(_, ending)| ending == "json")
