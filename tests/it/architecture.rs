@@ -201,8 +201,8 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
         "publish",
         "upload",
         &[
-            "config", "contents", "digest", "entries", "index", "json", "http", "failure", "site", "sums", "host",
-            "text", "timestamp", "revocations", "statement",
+            "config", "contents", "digest", "entries", "index", "json", "http", "failure", "sums", "host", "text",
+            "timestamp", "revocations", "statement",
         ],
     ),
     ("src", "documents", &[]),
