@@ -63,27 +63,16 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let documents: Vec<Input> = args.files.iter().map(|file| read(file)).collect::<Result<_, _>>()?;
     // Assumes that the registry has the same path in this checkout as where the document was written.
     let prefix = global.registry_dir().canonicalize().map_or_else(|_| String::new(), |root| prefix(&root));
-    let render = |document: &Input, format: Format| match document {
-        Input::Validate { checked, duration } => {
-            let (duration, text) = (*duration, &|_: &str| None);
-            Ok(Report { checked, duration, text, prefix: &prefix, look: Look::default(), failure: None }.render(format))
-        }
-        Input::Verify(rows) if format == Format::Markdown => Ok(verified_markdown(rows)),
-        Input::Failed { command, message } if format == Format::Markdown => {
-            Ok(format!("**`{command}` failed:** {}\n", prose(message)))
-        }
-        Input::Verify(_) | Input::Failed { .. } => Err(Failure::usage("SARIF is made of findings").help(ONE_DOCUMENT)),
-    };
     if args.format == ReportFormat::Sarif {
         let [document] = &documents[..] else {
             return Err(Failure::usage("SARIF is made of one document").help(ONE_DOCUMENT));
         };
-        ui.result(&render(document, Format::Sarif)?)?;
+        ui.result(&render(document, Format::Sarif, &prefix)?)?;
         return Ok(Exit::Success);
     }
     let mut out = String::new();
     for (document, file) in documents.iter().zip(&args.files) {
-        let text = render(document, Format::Markdown)?;
+        let text = render(document, Format::Markdown, &prefix)?;
         if out.len() + text.len() > COMMENT_LIMIT {
             ui.warning(&format!("{} did not fit into the comment", file.display()));
             continue;
@@ -95,6 +84,24 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     }
     ui.result(&out)?;
     Ok(Exit::Success)
+}
+
+fn render(document: &Input, format: Format, prefix: &str) -> Result<String, Failure> {
+    let is_markdown = format == Format::Markdown;
+    match document {
+        Input::Validate { checked, duration } => {
+            let (duration, text) = (*duration, &|_: &str| None);
+            Ok(Report { checked, duration, text, prefix, look: Look::default(), failure: None }.render(format))
+        }
+        Input::Verify(rows) if is_markdown => Ok(verified_markdown(rows)),
+        Input::Failed { command, message, results } if is_markdown => {
+            let results = results.as_ref().map(|results| render(results, format, prefix)).transpose()?;
+            let results = results.map_or_else(String::new, |results| format!("\n{results}"));
+            Ok(format!("**`{command}` failed:** {}\n{results}", prose(message)))
+        }
+        Input::Failed { results: Some(results), .. } => render(results, format, prefix),
+        Input::Verify(_) | Input::Failed { .. } => Err(Failure::usage("SARIF is made of findings").help(ONE_DOCUMENT)),
+    }
 }
 
 /// Reads a document. Links that lead out of its directory are refused.
@@ -132,12 +139,14 @@ enum Input {
     },
     /// The rows of a document of `verify`.
     Verify(Vec<InputRow>),
-    /// A document of either command that holds an error, and not findings only.
+    /// A document of either command that has an error other than its findings.
     Failed {
         /// The command that failed.
         command: &'static str,
         /// The error message as one line. Printable.
         message: String,
+        /// What was found nevertheless, such as the other agents when the packages of one could not be had.
+        results: Option<Box<Input>>,
     },
 }
 
@@ -249,11 +258,18 @@ impl Input {
             "verify" => "verify",
             other => return Err(InputError::Other(format!("it is one of {}", quote(other)))),
         };
+        let has_results = !members.results.is_empty() || !members.agents.is_empty() || !members.findings.is_empty();
         // Findings are in the document.
-        if let Some(error) = members.error.filter(|error| error.code != "findings") {
+        let failure = members.error.as_ref().filter(|error| error.code != "findings").map(|error| {
             let line = error.message.split_whitespace().collect::<Vec<_>>().join(" ");
-            return Ok(Self::Failed { command, message: shown(&line) });
-        }
+            shown(&line)
+        });
+        let Some(message) = failure else { return Self::results(command, members) };
+        let results = has_results.then(|| Self::results(command, members).map(Box::new)).transpose()?;
+        Ok(Self::Failed { command, message, results })
+    }
+
+    fn results(command: &'static str, members: InputDocument) -> Result<Self, InputError> {
         if command == "verify" {
             return Ok(Self::Verify(members.results));
         }

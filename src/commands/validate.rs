@@ -17,7 +17,7 @@ use acp_registry::provenance::{self, TrustRoots};
 use acp_registry::registry::Registry;
 use acp_registry::select::{self, AgentFilter, Selection};
 use acp_registry::survey::{self, Scope, Survey, Surveyor};
-use acp_registry::text::plural;
+use acp_registry::text::{plural, quote};
 use acp_registry::verify::refuse_malicious;
 use clap::ArgMatches;
 
@@ -126,7 +126,7 @@ pub(crate) fn run(args: &Args, matches: &ArgMatches, global: &Global, ui: &Ui) -
 
     let directory = global.registry_dir();
     let registry = select::load(&directory)?;
-    let selection = agents(args).select(&registry)?;
+    let selection = agents(args, &directory)?.select(&registry)?;
     // Findings about the quarantine list are only reported for the whole registry.
     if !args.survey.starts_agents()
         && let (Selection::Agents(_), Some(problem)) = (&selection, select::quarantine_problem(&registry))
@@ -304,13 +304,26 @@ fn set_levels(levels: &mut Levels, matches: &ArgMatches) -> Result<(), Failure> 
 }
 
 /// The agents that the arguments name.
-fn agents(args: &Args) -> AgentFilter {
+fn agents(args: &Args, registry: &Path) -> Result<AgentFilter, Failure> {
     // Shells complete paths: `registry/someagent/` and `someagent/agent.json` mean `someagent`.
     let name = |text: &String| {
         let path = text.trim_end_matches('/');
         let folder = path.strip_suffix("/agent.json").or_else(|| path.strip_suffix("/icon.svg")).unwrap_or(path);
-        folder.rsplit('/').next().unwrap_or_default().to_owned()
+        let (above, name) = folder.rsplit_once('/').unwrap_or((".", folder));
+        // The folder may be a link, and what is above it may be the registry.
+        let is_elsewhere = || {
+            let parent = if above.is_empty() { "/" } else { above };
+            let is_other = Path::new(parent).canonicalize().ok() != registry.canonicalize().ok();
+            is_other && (Path::new(folder).is_absolute() || Path::new(folder).exists())
+        };
+        if text.contains('/') && is_elsewhere() {
+            let message = format!("{} is not in the registry {}", quote(text), quote(&registry.display().to_string()));
+            return Err(
+                Failure::usage(message).help("name an agent of this registry, or the other one with --registry-dir")
+            );
+        }
+        Ok(name.to_owned())
     };
-    let ids: BTreeSet<String> = args.ids.iter().map(name).collect();
-    AgentFilter::new(ids, args.changed_since.clone())
+    let ids: BTreeSet<String> = args.ids.iter().map(name).collect::<Result<_, _>>()?;
+    Ok(AgentFilter::new(ids, args.changed_since.clone()))
 }

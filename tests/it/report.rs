@@ -30,6 +30,29 @@ fn a_document_gives_the_report_of_the_command() {
 }
 
 #[test]
+fn a_failure_hides_no_results() {
+    let env = env();
+    env.run(&["validate", "--output", "json=rules.json"]);
+    let mut document: Value = serde_json::from_str(&env.read("rules.json")).unwrap();
+    document["error"] = json!({ "code": "unavailable", "message": "no host could be reached" });
+    env.write("rules.json", document.to_string());
+    let run = env.run(&["report", "rules.json"]);
+    let whole = "**`validate` failed:** no host could be reached\n\n**2 agents checked";
+    assert!(run.code == 0 && run.stdout.starts_with(whole), "{}", run.stdout);
+    assert!(env.run(&["report", "rules.json", "--format", "sarif"]).stdout.contains("icon/syntax"));
+    let row = json!({
+        "id": "a", "version": "1.0.0", "distribution": "npx", "verdict": "fail", "reason": "exited", "message": "m",
+        "handshake": null,
+    });
+    let error = json!({ "code": "unavailable", "message": "the npm registry could not be reached" });
+    let document = json!({ "schema": 1, "command": "verify", "results": [row], "summary": {}, "error": error });
+    env.write("verified.json", document.to_string());
+    let run = env.run(&["report", "verified.json"]);
+    let start = "**`verify` failed:** the npm registry could not be reached\n\n### Agents: 0 passed, 1 failed";
+    assert!(run.stdout.starts_with(start), "{}", run.stdout);
+}
+
+#[test]
 fn a_forged_document_is_refused() {
     let finding = json!({
         "rule": "icon/size", "level": "error", "agent": "a", "file": "a/icon.svg", "line": 1, "column": 1,

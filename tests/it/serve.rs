@@ -62,6 +62,7 @@ fn pages_come_with_their_headers_and_follow_changes() {
     assert!(served.get("/one.svg", "127.0.0.1").0.contains("sandbox"));
     let (head, _) = served.get("/agents/one", "127.0.0.1");
     assert!(head.starts_with("http/1.1 308") && head.contains("location: /agents/one/"), "{head}");
+    assert!(served.get("/matrix?ids=one", "LocalHost").0.contains("location: /matrix/?ids=one"));
     for path in ["/nothing", "/../r/one/agent.json", "/%2e%2e/r/one/agent.json"] {
         let (head, body) = served.get(path, "127.0.0.1");
         assert!(head.starts_with("http/1.1 404") && body.contains("Page not found"), "{head}");

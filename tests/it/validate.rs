@@ -152,6 +152,13 @@ fn only_the_named_agents_are_checked() {
     assert_eq!(report["summary"]["agents"], 2);
     assert_eq!(env.json(&["validate", "a", "b"]).0, 1);
     assert_eq!(env.json(&["validate", "r/a/"]).0, 0);
+    // A folder of another registry with that name is not meant.
+    env.write("other/a/agent.json", "broken");
+    for path in ["other/a", "other/a/agent.json", "/nowhere/a"] {
+        let run = env.run(&["validate", path]);
+        let message = format!("error: `{path}` is not in the registry `");
+        assert!(run.code == 2 && run.stderr.starts_with(&message), "{path}: {}", run.stderr);
+    }
     let run = env.run(&["validate", "stray"]);
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("`stray` has no agent.json\nhelp: add one"), "{}", run.stderr);

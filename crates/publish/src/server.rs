@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
@@ -83,11 +83,12 @@ async fn accept(listener: TcpListener, preview: Arc<Preview>, head: Duration, co
 async fn answer(State(preview): State<Arc<Preview>>, request: Request) -> Response {
     // Prevents DNS rebinding: a page of another site whose name resolves to 127.0.0.1 must not read these files.
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    if !["127.0.0.1", "localhost"].contains(&host.split(':').next().unwrap_or_default()) {
+    let name = host.split(':').next().unwrap_or_default();
+    if !["127.0.0.1", "localhost"].iter().any(|own| own.eq_ignore_ascii_case(name)) {
         return (StatusCode::MISDIRECTED_REQUEST, "only 127.0.0.1 and localhost are served\n").into_response();
     }
-    if !request.method().is_safe() {
-        return StatusCode::METHOD_NOT_ALLOWED.into_response();
+    if ![Method::GET, Method::HEAD].contains(request.method()) {
+        return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET, HEAD")]).into_response();
     }
     let files = preview.files();
     let path = request.uri().path().trim_start_matches('/');
@@ -105,7 +106,8 @@ async fn answer(State(preview): State<Arc<Preview>>, request: Request) -> Respon
         return file(&name, bytes, StatusCode::OK);
     }
     if files.contains_key(&format!("{name}/index.html")) {
-        return Redirect::permanent(&format!("/{name}/")).into_response();
+        let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
+        return Redirect::permanent(&format!("/{name}/{query}")).into_response();
     }
     file("404.html", files.get("404.html").map_or(&[][..], Vec::as_slice), StatusCode::NOT_FOUND)
 }

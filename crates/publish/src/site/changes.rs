@@ -159,7 +159,7 @@ fn summary(change: &AgentChange) -> String {
     let AgentChange { kind, name, version, from, .. } = change;
     match from {
         Some(from) => format!("{name} {version} follows {from}."),
-        None if *kind == "added" => format!("{name} {version} is in the registry."),
+        None if *kind == "added" => format!("{name} {version} was added to the registry."),
         None => format!("{name} is no longer in the registry; its last version was {version}."),
     }
 }

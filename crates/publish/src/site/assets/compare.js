@@ -123,7 +123,8 @@
     at('differ').parentElement.hidden = agents.length < 2;
     at('title').textContent = agents.length ? 'Compare agents' : heading;
     document.title = agents.length ? `${agents.map(([, { name }]) => name).join(', ')} – compared` : title;
-    for (const tick of ticks) tick.checked = ids.includes(tick.value);
+    // What was chosen before this script came stays.
+    if (ids.length || mine > 1) for (const tick of ticks) tick.checked = ids.includes(tick.value);
     offer();
     document.documentElement.classList.remove('pending');
   };

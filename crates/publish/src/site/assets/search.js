@@ -353,7 +353,9 @@
     toggle.click();
     at('results-title').focus();
   });
-  restore();
-  if (quiet) update();
+  // What was typed or chosen before this script came stays.
+  if (quiet || address() === location.pathname) restore();
+  else save('replaceState');
+  if (location.search.length > 1) update();
   else root.classList.remove('pending');
 })();
