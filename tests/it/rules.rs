@@ -313,6 +313,24 @@ fn icons_that_attack_or_cheat() {
         (root("onload=\"alert(1)\""), "icon/active-content"),
         (with("<foreignObject><p xmlns=\"http://www.w3.org/1999/xhtml\">x</p></foreignObject>"), "icon/active-content"),
         (with("<set attributeName=\"fill\" to=\"red\"/>"), "icon/active-content"),
+        (
+            format!(
+                "<s:svg xmlns:s=\"http://www.w3.org/2000/svg\" {SIZE}>{}</s:svg>",
+                SHAPE.replace("<path", "<s:path")
+            ),
+            "icon/active-content",
+        ),
+        (with("<desc><![CDATA[ > <img src=\"https://h.example/x\"/>]]></desc>"), "icon/active-content"),
+        (with("<g CLASS=\"a\"/>"), "icon/active-content"),
+        (with("<G/>"), "icon/active-content"),
+        (with("<g autofocus=\"\"/>"), "icon/active-content"),
+        (with("<use xmlns:xlink=\"x:\" xlink:href=\"#a\"/>"), "icon/active-content"),
+        (root("style=\"width:1600%\""), "icon/size"),
+        (root("style=\"zoom:16\""), "icon/size"),
+        (root("style=\"padding:16px\""), "icon/size"),
+        (root("filter=\"url(#f)\""), "icon/size"),
+        (with("<g style=\"--x:'https://h.example/x';mask-image:image-set(var(--x) 1x)\"/>"), "icon/external-reference"),
+        (with("<use href=\"&#xa0;#a\"/>"), "icon/external-reference"),
         (with("<a href=\"#a\" PING=\"https://evil.example\"/>"), "icon/active-content"),
         (with("<g xmlns:e=\"http://www.w3.org/2001/xml-events\" e:event=\"click\"/>"), "icon/active-content"),
         (with("<e:listener xmlns:e=\"http://www.w3.org/2001/xml-events\"/>"), "icon/active-content"),
@@ -373,6 +391,9 @@ fn icons_that_are_right_although_others_refuse_them() {
         icon(SIZE, &format!("<style>*{{--my-fill: 3}}</style>{SHAPE}")),
         icon(SIZE, "<g fill=\"currentColor\"><path fill=\"inherit\" d=\"M2 2h12v12H2z\"/></g>"),
         icon(SIZE, "<path stroke=\"currentColor\" d=\"M3 8h9\"/>"),
+        // A first line is not all.
+        icon(SIZE, "<path fill=\"currentColor\" d=\"M11 8 5 4v7z\"/>"),
+        icon(SIZE, "<path fill=\"currentColor\" d=\"M2 2h1zM4 4h8v8H4z\"/>"),
         icon(SIZE, &format!("{SHAPE}<metadata>fill: red</metadata><title>red</title>")),
         icon(
             SIZE,

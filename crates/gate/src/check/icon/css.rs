@@ -182,7 +182,7 @@ impl<'a> Reader<'a> {
         };
         self.style.declarations.push(Declaration {
             property: property.to_ascii_lowercase(),
-            value: pieces(value.iter().copied()),
+            value: pieces(value.iter().copied(), property.starts_with("--")),
             important,
             text: self.text.get(start..range.end).unwrap_or_default().trim().to_owned(),
             range: range.clone(),
@@ -371,7 +371,7 @@ const LOADERS: &[&str] = &["url", "src", "image", "image-set", "-webkit-image-se
 
 /// Parses the value of a presentation attribute.
 pub(crate) fn value(text: &str) -> Vec<Piece> {
-    pieces(tokens(text).map(|(token, _)| token))
+    pieces(tokens(text).map(|(token, _)| token), false)
 }
 
 /// The URLs in a value.
@@ -379,13 +379,14 @@ pub(crate) fn urls(value: &[Piece]) -> impl Iterator<Item = &str> {
     value.iter().filter_map(|piece| if let Piece::Url(url) = piece { Some(url.as_str()) } else { None })
 }
 
-/// Converts tokens to the components of a value; the contents of brackets become components of the same list.
-pub(super) fn pieces<'a>(tokens: impl Iterator<Item = Token<'a>>) -> Vec<Piece> {
+/// Converts tokens to the components of a value; the contents of brackets become components of the same list. The value of a
+/// property of one's own may be put into a function that loads it.
+pub(super) fn pieces<'a>(tokens: impl Iterator<Item = Token<'a>>, is_own: bool) -> Vec<Piece> {
     let mut out = Vec::new();
     // One entry per open bracket: whether it is inside a function that loads URLs.
     let mut open: Vec<bool> = Vec::new();
     for token in tokens {
-        let in_loader = open.last() == Some(&true);
+        let in_loader = is_own || open.last() == Some(&true);
         out.push(match token {
             Token::Space => continue,
             Token::Word(word) => Piece::Word(word.to_ascii_lowercase()),

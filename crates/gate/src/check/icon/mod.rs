@@ -55,15 +55,15 @@ const NAMESPACE_LIMIT: usize = 100;
 /// its rule.
 const CSS_LIMIT: usize = 1_000;
 
-/// The names of SVG elements in lower case. Other elements would be parsed as HTML when the icon is inlined in a page.
+/// The names of SVG elements. Other elements would be parsed as HTML when the icon is inlined in a page.
 pub(super) const ELEMENTS: &[&str] = &[
-    "a", "animate", "animatecolor", "animatemotion", "animatetransform", "circle", "clippath", "defs", "desc",
-    "ellipse", "feblend", "fecolormatrix", "fecomponenttransfer", "fecomposite", "feconvolvematrix",
-    "fediffuselighting", "fedisplacementmap", "fedistantlight", "fedropshadow", "feflood", "fefunca", "fefuncb",
-    "fefuncg", "fefuncr", "fegaussianblur", "feimage", "femerge", "femergenode", "femorphology", "feoffset",
-    "fepointlight", "fespecularlighting", "fespotlight", "fetile", "feturbulence", "filter", "foreignobject", "g",
-    "image", "line", "lineargradient", "marker", "mask", "metadata", "mpath", "path", "pattern", "polygon", "polyline",
-    "radialgradient", "rect", "script", "set", "stop", "style", "svg", "switch", "symbol", "text", "textpath", "title",
+    "a", "animate", "animateColor", "animateMotion", "animateTransform", "circle", "clipPath", "defs", "desc",
+    "ellipse", "feBlend", "feColorMatrix", "feComponentTransfer", "feComposite", "feConvolveMatrix",
+    "feDiffuseLighting", "feDisplacementMap", "feDistantLight", "feDropShadow", "feFlood", "feFuncA", "feFuncB",
+    "feFuncG", "feFuncR", "feGaussianBlur", "feImage", "feMerge", "feMergeNode", "feMorphology", "feOffset",
+    "fePointLight", "feSpecularLighting", "feSpotLight", "feTile", "feTurbulence", "filter", "foreignObject", "g",
+    "image", "line", "linearGradient", "marker", "mask", "metadata", "mpath", "path", "pattern", "polygon", "polyline",
+    "radialGradient", "rect", "script", "set", "stop", "style", "svg", "switch", "symbol", "text", "textPath", "title",
     "tspan", "use", "view",
 ];
 
@@ -76,6 +76,10 @@ const ONLY_SVG: &[&str] = &[
     "marker", "paint-order", "shape-rendering", "text-anchor", "vector-effect", "enable-background",
     "dominant-baseline", "--",
 ];
+
+/// What programs for drawing also write for classes that no element has: of HTML, these hide and move nothing.
+const TEXT: &[&str] =
+    &["isolation", "mix-blend-mode", "font", "letter-spacing", "word-spacing", "white-space", "line-height", "text-"];
 
 /// The icon's file, and the result of parsing it.
 pub(super) struct IconFile<'a> {
@@ -189,7 +193,7 @@ impl<'a> Icon<'a> {
         start..start + name
     }
 
-    /// Declarations of such properties that apply, or may apply, to the root element, except those of 16 pixels.
+    /// Declarations of such properties that apply, or may apply, to the root element.
     pub(super) fn root_declarations(&self, is_meant: fn(&str) -> bool) -> Vec<(Range<usize>, &Declaration)> {
         let root = self.root();
         let met: HashSet<_> = cascade::keys(root).collect();
@@ -203,7 +207,7 @@ impl<'a> Icon<'a> {
                 } else {
                     styled.element == root.id()
                 };
-                if applies && declaration.value != [Piece::Number(16.0)] {
+                if applies {
                     found.push((styled.css_range(&declaration.range), declaration));
                 }
             }
@@ -214,13 +218,19 @@ impl<'a> Icon<'a> {
     /// All CSS that was not understood, or that would apply to a page with the icon.
     fn find_unread(&self) -> Vec<XmlError> {
         let mut unread = Vec::new();
+        let has_sheet = self.styles.iter().any(|styled| styled.is_sheet);
+        let own: HashSet<_> = self.elements().filter(|_| has_sheet).flat_map(cascade::keys).collect();
         // A page that embeds icons must use classes that no icon has.
-        let is_own = |one: &Selector| matches!(one.kind, SelectorKind::Class | SelectorKind::Id);
+        let is_own = |one: &Selector, property: &str| {
+            matches!(one.kind, SelectorKind::Class | SelectorKind::Id)
+                && (own.contains(&(one.kind, one.name.as_str())) || TEXT.iter().any(|name| property.starts_with(name)))
+        };
         for styled in &self.styles {
             let foreign = styled.css.declarations.iter().filter(|declaration| {
                 styled.is_sheet
-                    && !ONLY_SVG.iter().any(|name| declaration.standard_property().starts_with(name))
-                    && !declaration.selectors.iter().all(is_own)
+                    && (declaration.important
+                        || !ONLY_SVG.iter().any(|name| declaration.standard_property().starts_with(name)))
+                    && !declaration.selectors.iter().all(|one| is_own(one, declaration.standard_property()))
             });
             unread.extend(foreign.map(|declaration| XmlError {
                 message: format!("the style would set {} of a page with the icon", quote(&declaration.property)),
@@ -469,8 +479,13 @@ mod tests {
         {
             assert_eq!(unread(sheet), 1, "{sheet}");
         }
-        for sheet in [".a{display:none}", "#i{opacity:.5}", "path{fill:none;stroke-width:2}", "*{stroke:currentColor}"]
-        {
+        for sheet in [".b{display:none}", "#j{display:none}", "*{fill:none!important}"] {
+            assert_eq!(unread(sheet), 1, "{sheet}");
+        }
+        for sheet in [
+            ".a{display:none}", "#i{opacity:.5!important}", ".b{fill:none;isolation:isolate}",
+            "path{fill:none;stroke-width:2}", "*{stroke:currentColor}",
+        ] {
             assert_eq!(unread(sheet), 0, "{sheet}");
         }
     }

@@ -312,10 +312,13 @@ fn number(value: &[Piece]) -> Option<f64> {
 /// Whether path data consists of one move and one straight line.
 fn is_one_stroke(d: &str) -> bool {
     let mut commands = d.match_indices(|c: char| c.is_ascii_alphabetic() && !"eE".contains(c));
-    let (Some((_, "M" | "m")), Some((at, command))) = (commands.next(), commands.next()) else { return false };
+    let (Some((start, "M" | "m")), Some((at, command))) = (commands.next(), commands.next()) else { return false };
     let (next, end) = commands.next().map_or(("z", d.len()), |(at, command)| (command, at));
     let arguments = &d[at + 1..end];
+    // More numbers behind the move are lines, and what follows `z` is drawn as well.
     "Zz".contains(next)
+        && commands.next().is_none()
+        && numbers(&d[start + 1..at]) == 2
         && match command {
             "H" | "h" | "V" | "v" => numbers(arguments) == 1,
             "L" | "l" => numbers(arguments) == 2,

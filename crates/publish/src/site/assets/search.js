@@ -28,7 +28,7 @@
   let data, fold, parse, rank, WHOLE, UNKNOWN, loading, found = [], near = [], scores, shown = 0, similar = false, editor = '', asked = 0, work, speak;
 
   // The results of the initial query are not announced to screen readers.
-  const quiet = location.search.length > 1 ? 1 : 0;
+  const quiet = location.search[1] ? 1 : 0;
 
   // Lets the page handle events. With `draw`, also waits for the next frame, unless the page is hidden and draws
   // none.
@@ -354,8 +354,7 @@
     at('results-title').focus();
   });
   // What was typed or chosen before this script came stays.
-  if (quiet || address() === location.pathname) restore();
-  else save('replaceState');
-  if (location.search.length > 1) update();
+  quiet || address() === location.pathname ? restore() : save('replaceState');
+  if (location.search[1]) update();
   else root.classList.remove('pending');
 })();

@@ -8,7 +8,7 @@ pub(crate) static RULE: Rule = Rule {
     summary: "icon.svg can run code or is animated",
     why: "Some clients embed icons in their pages, where a script in the icon would run with the client's rights. \
           Embedded HTML, event handlers and `javascript:` links do the same; an animation can add a colour later, and \
-          `ping` sends a request. An \
+          `ping` sends a request. HTML reads names in any case and knows no prefixes. An \
           element that is not part of SVG would be HTML there, as would elements in `title` and `desc`, and what \
           follows the first `>` in a processing instruction and in some comments.",
     fix: "Use plain shapes only: remove scripts, `on…` and `ping` attributes, `foreignObject`, embedded documents and animations. \
@@ -29,6 +29,13 @@ const ACTIVE: &[&str] = &[
     "animate", "animatecolor", "animatemotion", "animatetransform", "set", "discard", "mpath",
 ];
 
+/// Attributes that decide what an element is and whether it is seen. HTML reads their names in any case; the rules about
+/// colours and links do so too.
+const LOWER: &[&str] = &[
+    "class", "id", "d", "points", "in", "in2", "result", "filter", "mask", "clip-path", "marker", "marker-start",
+    "marker-mid", "marker-end", "opacity", "display", "visibility", "cursor", "x", "y", "r", "rx", "ry",
+];
+
 fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
     check_extents(icon, report);
     for node in icon.elements() {
@@ -37,10 +44,18 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
             report
                 .range(icon.tag(node), format!("the element {} is active content", quote(name)))
                 .help("remove the element");
-        } else if !has_prefix(icon, node) && !has_name(ELEMENTS, node) {
+        } else if has_prefix(icon, node) && node.tag_name().namespace() == Some(SVG) {
+            // HTML parsers know no prefixes: below such a root, all would be HTML.
             report
-                .range(icon.tag(node), format!("{} is not an element of SVG, and would be HTML in a page", quote(name)))
-                .help("remove the element");
+                .range(icon.tag(node), format!("in a page, {} with a prefix would not be SVG", quote(name)))
+                .help(format!("remove the prefix, and write xmlns=\"{SVG}\" on the root element"));
+        } else if !has_prefix(icon, node) && !ELEMENTS.contains(&name) {
+            let exact = ELEMENTS.iter().find(|known| known.eq_ignore_ascii_case(name));
+            let (message, help) = exact.map_or_else(
+                || ("is not an element of SVG, and would be HTML in a page".to_owned(), "remove the element"),
+                |exact| (format!("would be {} in a page", quote(exact)), "write its name so, or remove the element"),
+            );
+            report.range(icon.tag(node), format!("{} {message}", quote(name))).help(help);
         }
         if let Some(parent) = node.ancestors().skip(1).find(|parent| is_html_inside(*parent)) {
             let parent = quote(parent.tag_name().name());
@@ -53,10 +68,19 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
             let is_handler = key.get(..2).is_some_and(|head| head.eq_ignore_ascii_case("on"))
                 && key.len() > 2
                 && attribute.namespace().is_none();
+            let is_own = attribute.namespace().is_none();
             let problem = if is_handler || attribute.namespace() == Some(EVENTS) {
                 Some("is an event handler")
+            } else if key.eq_ignore_ascii_case("ping") {
+                Some("sends a request")
+            } else if key.eq_ignore_ascii_case("autofocus") {
+                Some("takes the focus of a page")
+            } else if is_own && LOWER.iter().any(|name| name.eq_ignore_ascii_case(key) && *name != key) {
+                Some("would be written in lower case in a page, and count there only")
+            } else if attribute.namespace() != Some(XLINK) && icon.text[attribute.range_qname()].starts_with("xlink:") {
+                Some("would be a link in a page, whatever its namespace is")
             } else {
-                key.eq_ignore_ascii_case("ping").then_some("sends a request")
+                None
             };
             if let Some(problem) = problem {
                 report
@@ -114,6 +138,16 @@ fn check_extents(icon: &Icon<'_>, report: &mut Reporter<'_>) {
     for node in icon.document.descendants() {
         let (what, is_cut) = if let Some(instruction) = node.pi() {
             ("processing instruction", instruction.value.is_some_and(|value| value.contains('>')))
+        } else if node.is_text() && icon.text[node.range()].contains("<![CDATA[") {
+            // HTML has no such sections where no SVG is, and what looks ahead for files to fetch knows none at all.
+            let text = node.text().unwrap_or_default();
+            let is_cut = text.contains('<');
+            if is_cut {
+                report
+                    .range(node.range(), "in a page, `<` in this CDATA section may begin an element")
+                    .help("write &lt; and no CDATA section");
+            }
+            continue;
         } else if node.is_comment() {
             let text = node.text().unwrap_or_default();
             ("comment", text.starts_with('>') || text.starts_with("->"))

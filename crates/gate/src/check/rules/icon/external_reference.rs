@@ -38,7 +38,7 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
         for attribute in node.attributes() {
             let text = attribute.value();
             let is_link = ["href", "src", "base"].iter().any(|link| attribute.name().eq_ignore_ascii_case(link));
-            if is_link && !text.trim().is_empty() && !text.trim_start().starts_with('#') {
+            if is_link && !trimmed(text).is_empty() && !trimmed(text).starts_with('#') {
                 refuse(report, value_range(&attribute), text);
             } else if attribute.name() != "style" && text.contains('(') {
                 refuse_outside(report, &value_range(&attribute), &value(text));
@@ -55,8 +55,13 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
     }
 }
 
+/// Without what URLs may have around them: spaces and control characters of ASCII alone.
+fn trimmed(url: &str) -> &str {
+    url.trim_matches(|c| c <= ' ')
+}
+
 fn refuse_outside(report: &mut Reporter<'_>, range: &Range<usize>, value: &[Piece]) {
-    for url in urls(value).filter(|url| !url.trim_start().starts_with('#')) {
+    for url in urls(value).filter(|url| !trimmed(url).starts_with('#')) {
         refuse(report, range.clone(), url);
     }
 }

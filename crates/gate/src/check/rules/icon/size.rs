@@ -37,7 +37,7 @@ const NEUTRAL: &[&str] = &[
 ];
 
 /// Attributes of the root element that decide its size and place.
-const EXACT: &[&str] = &["width", "height", "viewBox", "overflow", "transform"];
+const EXACT: &[&str] = &["width", "height", "viewBox", "overflow", "transform", "filter"];
 
 const HELP: &str = "set width=\"16\" height=\"16\" on the root element";
 
@@ -68,14 +68,21 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
             report.range(attribute.range_qname(), message).help("remove it, or write its name so");
         }
     }
-    for (name, harmless) in [("overflow", &["hidden", "auto", "scroll", "clip"][..]), ("transform", &["", "none"])] {
+    for (name, harmless) in [
+        ("overflow", &["hidden", "auto", "scroll", "clip"][..]),
+        ("transform", &["", "none"]),
+        ("filter", &["", "none"]),
+    ] {
         let attribute = attribute_node(root, name);
         if let Some(attribute) = attribute.filter(|one| !harmless.contains(&one.value().trim())) {
             let message = format!("{name} {} lets the icon cover what is beside it", quote(attribute.value()));
             report.range(value_range(&attribute), message).help("remove it from the root element");
         }
     }
-    for (range, declaration) in icon.root_declarations(is_size) {
+    let sizes = icon.root_declarations(is_size).into_iter();
+    for (range, declaration) in
+        sizes.filter(|(_, one)| one.property == "zoom" || !["16", "16px"].contains(&one.text.trim()))
+    {
         let (property, value) = (&declaration.property, quote(&declaration.text));
         report
             .range(range, format!("the style sets {property} to {value}, whatever the attribute says"))
