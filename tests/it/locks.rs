@@ -182,6 +182,18 @@ fn an_archive_that_cannot_be_fetched_is_told_and_the_rest_is_locked() {
 }
 
 #[test]
+fn a_file_without_agents_is_not_written_and_is_warned_of() {
+    let people = people();
+    people.answer("/1.0.0/a.tar.gz", status(404));
+    people.answer("/2.0.0/b.tar.gz", status(404));
+    assert_eq!(people.run(&["install", "--lock", "x.lock", "b"]).code, 3);
+    assert!(!people.env.path("x.lock").exists());
+    people.env.write("x.lock", "schema = 1\n");
+    let (run, _) = elsewhere(&people, &[]);
+    assert!(run.code == 0 && run.stderr.contains("x.lock has no agents"), "{}", run.stderr);
+}
+
+#[test]
 fn a_lock_file_that_is_none_is_told() {
     let people = people();
     let outside = "schema = 1\n[agents.'/a/../../outside']\nversion = '1'\n";

@@ -104,6 +104,9 @@ pub async fn install(session: &Session, request: &Install, events: &Events<'_>) 
     let (results, index) = if request.locked {
         let path = request.lock.as_deref().unwrap_or(Path::new(NAME));
         let tasks = plans_in(path, request, session)?;
+        if tasks.is_empty() {
+            events(Event::Warning(&format!("{} has no agents", printable(&path.display().to_string()))));
+        }
         if session.options().refresh {
             // A lock file needs no index, but the copies of an earlier run may be older than a recall.
             let ids: Vec<&str> = tasks.iter().map(|task| task.plan.id.as_str()).collect();
@@ -143,8 +146,11 @@ pub async fn install(session: &Session, request: &Install, events: &Events<'_>) 
             }
         }
         if let Some(path) = &request.lock {
-            let is_done = |id: &str| results.iter().any(|result| *result.id == *id && result.done.is_ok());
-            write(path, plans.iter().filter(|plan| is_done(&plan.id)), &index, session, events).await?;
+            let is_done = |plan: &&Plan| results.iter().any(|result| result.id == plan.id && result.done.is_ok());
+            // A file without agents would say that there is nothing to install.
+            if plans.iter().any(|plan| is_done(&plan)) {
+                write(path, plans.iter().filter(is_done), &index, session, events).await?;
+            }
         }
         (results, Some(IndexOrigin::of(&index)))
     };

@@ -246,18 +246,22 @@ fn write(registry: &Registry, bumped: &mut [Bumped], lists: &mut [ClosureChange]
 }
 
 /// Writes nothing if a list is missing. The lists come last: the next run makes one anew that is not of the manifest's
-/// package, but would not look at the manifest of another version.
+/// package, but would not look at the manifest of another version. If one cannot be written, the manifest is put back.
 fn write_one(registry: &Registry, id: &str, edits: &[Edit], lists: &mut [&mut ClosureChange]) -> Result<(), String> {
     if let Some(error) = lists.iter().find_map(|list| list.done.as_ref().err()) {
         return Err(not_made(error));
     }
+    let manifest = format!("{id}/agent.json");
     if !edits.is_empty() {
-        edit::write(registry, &format!("{id}/agent.json"), edits).map_err(|error| error.to_string())?;
+        edit::write(registry, &manifest, edits).map_err(|error| error.to_string())?;
     }
     for list in lists {
         list.write(registry);
         if let Err(error) = &list.done {
-            return Err(format!("its list of packages was not written, and the next run makes it anew: {error}"));
+            let text = registry.text(&manifest).unwrap_or_default();
+            let is_back = edits.is_empty() || write_atomic(&registry.root.join(&manifest), text.as_bytes()).is_ok();
+            let rest = if is_back { "" } else { "; its agent.json was, and the next run makes the list" };
+            return Err(format!("its list of packages was not written: {error}{rest}"));
         }
     }
     Ok(())
