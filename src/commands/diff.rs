@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use acp_registry::diff::{Agents, Changes, DiffAgent, Recalled, Updated, compare};
-use acp_registry::failure::{Exit, Failure};
+use acp_registry::failure::{Code, Exit, Failure};
 use acp_registry::host::fs::{ReadError, read_bounded};
 use acp_registry::http::{AllowedHosts, Client};
 use acp_registry::index::{INDEX, INDEX_LIMIT, IndexLocation};
@@ -130,10 +130,12 @@ fn read(place: &IndexLocation, allowed: &AllowedHosts, ui: &Ui) -> Result<Agents
             let url = if is_json(url) { url.clone() } else { tree_file(url, INDEX) };
             let client = Client::new(settings(allowed)?);
             let fetched = signals::run(ui, client.get(&url, INDEX_LIMIT))??;
-            fetched.ok_or_else(|| Failure::unable(format!("{place}: there is no such file")).help(EXPECTED))?
+            let missing = || Failure::unable(format!("{place}: there is no such file")).code(Code::IndexUnavailable);
+            fetched.ok_or_else(|| missing().help(EXPECTED))?
         }
     };
-    Agents::parse(&bytes).map_err(|error| Failure::unable(format!("{place} {error}")).help(EXPECTED))
+    Agents::parse(&bytes)
+        .map_err(|error| Failure::unable(format!("{place} {error}")).code(Code::InvalidIndex).help(EXPECTED))
 }
 
 fn from_path(path: &Path) -> Result<Vec<u8>, Failure> {
@@ -149,7 +151,7 @@ fn from_path(path: &Path) -> Result<Vec<u8>, Failure> {
             ReadError::NotFound if is_tree => format!("{place}: there is no {INDEX} in this folder"),
             other => format!("{place}: {other}"),
         };
-        Failure::unable(message).help(EXPECTED)
+        Failure::unable(message).code(Code::IndexUnavailable).help(EXPECTED)
     })
 }
 

@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 
 use crate::commands::verifier;
 use crate::documents::Document;
-use crate::flags::global::{Global, prefix};
+use crate::flags::global::{Global, configured_levels, prefix};
 use crate::flags::level::{LevelArgs, with_note};
 use crate::flags::report::{ReportArgs, ReportFiles};
 use crate::flags::verifier::{VerifierArgs, VerifierSettings};
@@ -123,6 +123,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let started = Instant::now();
     let files = args.report.files(args.out.as_deref())?;
     let config = global.config()?;
+    configured_levels(&config, &global.config_file(&global.registry_dir()))?;
     let allowed = global.allowed_hosts()?;
     let examine = &config.examine;
     let demand = args

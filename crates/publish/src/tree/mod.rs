@@ -383,13 +383,15 @@ impl From<BuildError> for Failure {
                 "add an agent with `acp-registry new`; or, since agents were published before, leave out --previous to publish none",
             ),
             BuildError::Empty(_) => Self::usage(error)
+                .code(Code::InvalidRegistry)
                 .help("name the registry with --registry-dir, or add an agent with `acp-registry new`"),
             BuildError::Withdrawn(_) => Self::usage(error)
+                .code(Code::InvalidConfiguration)
                 .help("add an agent with `acp-registry new`, or remove an entry below `[withdrawn]` in registry.toml"),
-            BuildError::View { .. } => Self::usage(error).help("correct the `[[view]]` in registry.toml"),
+            BuildError::View { .. } => Self::usage(error).code(Code::InvalidConfiguration).help("correct the `[[view]]` in registry.toml"),
             BuildError::Hold { ref id, .. } => {
                 let help = format!("correct `[hold.{id}]` in registry.toml");
-                Self::usage(error).help(help)
+                Self::usage(error).code(Code::InvalidConfiguration).help(help)
             }
             BuildError::Schema { .. } => Self::usage(error)
                 .code(Code::InvalidConfiguration)
