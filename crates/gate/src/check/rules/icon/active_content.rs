@@ -69,15 +69,19 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
                 && key.len() > 2
                 && attribute.namespace().is_none();
             let is_own = attribute.namespace().is_none();
+            let has_upper = |key: &str| key.bytes().any(|byte| byte.is_ascii_uppercase());
             let problem = if is_handler || attribute.namespace() == Some(EVENTS) {
                 Some("is an event handler")
             } else if key.eq_ignore_ascii_case("ping") {
                 Some("sends a request")
             } else if key.eq_ignore_ascii_case("autofocus") {
                 Some("takes the focus of a page")
-            } else if is_own && LOWER.iter().any(|name| name.eq_ignore_ascii_case(key) && *name != key) {
+            } else if is_own && has_upper(key) && LOWER.iter().any(|name| name.eq_ignore_ascii_case(key)) {
                 Some("would be written in lower case in a page, and count there only")
-            } else if attribute.namespace() != Some(XLINK) && icon.text[attribute.range_qname()].starts_with("xlink:") {
+            } else if !is_own
+                && attribute.namespace() != Some(XLINK)
+                && icon.text[attribute.range_qname()].starts_with("xlink:")
+            {
                 Some("would be a link in a page, whatever its namespace is")
             } else {
                 None
