@@ -79,7 +79,7 @@ fn cost(icon: &Icon<'_>) -> Option<u64> {
     if (has_markers || dashes.is_some()) && declarations.any(|one| one.standard_property() == "d") {
         return None;
     }
-    let (drawing, area) = (Drawing::new(icon), area(icon));
+    let (drawing, area, scale) = (Drawing::new(icon), area(icon), scale(icon));
     // What children inherit reaches what a `use` below the element draws, and each node is asked for that many times.
     let links = || {
         let mut left = VISIT_LIMIT as u64;
@@ -90,7 +90,7 @@ fn cost(icon: &Icon<'_>) -> Option<u64> {
     let vertices = if has_markers { sums(icon, links(), vertices)? } else { Sums::new() };
     let own_cost = |node| {
         let dashes = dashes.as_ref().map_or(0, |dashes| dashes.cost(node));
-        let own = if is_named(node, &["filter"]) { filter_cost(node, area) } else { 1 };
+        let own = if is_named(node, &["filter"]) { filter_cost(node, area, scale) } else { 1 };
         own.saturating_add(dashes)
     };
     let mut left = VISIT_LIMIT as u64;
@@ -281,11 +281,12 @@ fn vertices(node: Node<'_, '_>) -> u64 {
     2 + (count("d") + count("points")) as u64
 }
 
-/// What the steps of a filter cost, in an icon of this width and height.
-fn filter_cost(node: Node<'_, '_>, area: (f64, f64)) -> u64 {
-    // How often browsers carry out steps to make each result, and what that costs.
-    let mut results: HashMap<&str, (u64, u64)> = HashMap::new();
-    let (mut last, mut sum) = ((0_u64, 0_u64), 0_u64);
+/// What the steps of a filter cost, in an icon of this width and height that draws parts enlarged.
+fn filter_cost(node: Node<'_, '_>, area: (f64, f64), scale: f64) -> u64 {
+    // How often browsers carry out steps to make each result, what that costs, and how far away the pixels in it are from.
+    let mut results: HashMap<&str, (u64, u64, f64)> = HashMap::new();
+    let (mut last, mut sum) = ((0_u64, 0_u64, 0.0_f64), 0_u64);
+    let side = area.0.min(area.1);
     for step in node.children().filter(Node::is_element) {
         let inputs: Vec<Option<&str>> = if is_named(step, &["femerge"]) {
             step.children().filter(Node::is_element).map(|one| attribute(one, "in")).collect()
@@ -296,15 +297,19 @@ fn filter_cost(node: Node<'_, '_>, area: (f64, f64)) -> u64 {
         } else {
             vec![attribute(step, "in")]
         };
-        let cost = step_cost(step);
-        let mut own = (1_u64, cost);
+        let mut own = (1_u64, 0_u64, 0.0_f64);
         for name in inputs {
             let found = name.and_then(|name| results.get(name)).copied();
             let is_source = name.is_some_and(|name| ["SourceGraphic", "SourceAlpha"].contains(&name));
             // A name that no result has stands for the step before, as no name does.
-            let input = found.unwrap_or(if is_source { (0, 0) } else { last });
-            own = (own.0.saturating_add(input.0), own.1.saturating_add(input.1));
+            let input = found.unwrap_or(if is_source { (0, 0, 0.0) } else { last });
+            own = (own.0.saturating_add(input.0), own.1.saturating_add(input.1), own.2.max(input.2));
         }
+        own.2 += reach(step) * scale;
+        // A browser draws what is around the icon as far as a step looks, whatever the element's size.
+        let sides = 1.0 + 2.0 * own.2 / side;
+        let cost = step_cost(step).saturating_mul(whole(sides * sides));
+        own.1 = own.1.saturating_add(cost);
         if own.0 > REPEATS {
             return u64::MAX;
         }
@@ -321,6 +326,50 @@ fn filter_cost(node: Node<'_, '_>, area: (f64, f64)) -> u64 {
     };
     let times = length("width", area.0) * length("height", area.1) / AREA;
     sum.max(last.1).saturating_mul(if times <= 1.0 { 1 } else { whole(times) })
+}
+
+/// How far a step looks for the pixels that change one: three times the deviation of a blur.
+fn reach(step: Node<'_, '_>) -> f64 {
+    let longest = |name: &str| {
+        let numbers = lengths(attribute(step, name).unwrap_or_default(), 1.0, LARGEST_UNIT).map(f64::abs);
+        numbers.reduce(|one, other| if one > other || one.is_nan() { one } else { other }).unwrap_or_default()
+    };
+    let map = if is_named(step, &["fedisplacementmap"]) { longest("scale") } else { 0.0 };
+    longest("stdDeviation") * 3.0 + longest("radius") + map
+}
+
+/// The greatest factor by which transforms enlarge an element, without those of a `use` of it.
+fn scale(icon: &Icon<'_>) -> f64 {
+    if !icon.elements().any(|node| is_named(node, &["filter"])) {
+        return 1.0;
+    }
+    let mut scales: HashMap<NodeId, f64> = HashMap::new();
+    let mut largest = 1.0_f64;
+    // Parents come before their children.
+    for node in icon.elements() {
+        let outer = node.parent().and_then(|parent| scales.get(&parent.id())).copied().unwrap_or(1.0);
+        let own = attribute(node, "transform").map_or(1.0, factor);
+        scales.insert(node.id(), outer * own);
+        largest = largest.max(outer * own);
+    }
+    largest
+}
+
+/// The factor by which a list of transforms enlarges, or more.
+fn factor(transform: &str) -> f64 {
+    let one = |part: &str| {
+        let (name, numbers) = part.split_once('(')?;
+        let mut numbers = lengths(numbers, 1.0, LARGEST_UNIT).map(f64::abs);
+        let name = name.trim_matches(|c: char| c.is_whitespace() || c == ',');
+        let longest = |count: usize, numbers: &mut dyn Iterator<Item = f64>| numbers.take(count).fold(0.0, f64::max);
+        match name {
+            "scale" => Some(longest(2, &mut numbers)),
+            "matrix" => Some(longest(4, &mut numbers)),
+            "skewX" | "skewY" => Some(1.0 + numbers.next()?.to_radians().tan().abs()),
+            _ => None,
+        }
+    };
+    transform.split(')').filter_map(one).product()
 }
 
 /// What one step of a filter costs.
@@ -670,12 +719,23 @@ mod tests {
         let plain =
             "<feFlood/><feOffset in='SourceAlpha'/><feMerge><feMergeNode/><feMergeNode in='SourceGraphic'/></feMerge>";
         assert!(filter("", &plain.repeat(40)));
-        let blur = "<feGaussianBlur stdDeviation='50'/>".repeat(10);
+        let blur = "<feGaussianBlur stdDeviation='2'/>".repeat(10);
         let icon = "filterUnits='userSpaceOnUse'";
         assert!(!filter("x='-100' y='-100' width='300' height='300'", &blur));
         assert!(!filter("width='30000%' height='30000%'", &blur));
         assert!(!filter(&format!("{icon} width='5000' height='5000'"), &blur));
         assert!(!filter("width='9em' height='9em'", &blur));
+        // Whatever the region: the element can be large.
+        assert!(!filter("", &"<feGaussianBlur stdDeviation='50'/>".repeat(20)));
+        assert!(!filter("", &"<feMorphology radius='49'/>".repeat(40)) && filter("", "<feMorphology radius='1'/>"));
+        assert!(filter("", "<feDropShadow stdDeviation='4'/>") && filter("", "<feGaussianBlur stdDeviation='50'/>"));
+        let scaled = |transform: &str| {
+            let blur = "<feGaussianBlur stdDeviation='.2'/>".repeat(20);
+            let path = format!("<g transform='{transform}'><path filter='url(#f)' d='M0 0h1v1z'/></g>");
+            is_read(&format!("<filter id='f'>{blur}</filter>{path}"))
+        };
+        assert!(!scaled("scale(300)") && !scaled("translate(1 2) matrix(9 0 0 9 0 0),scale(-30)"));
+        assert!(scaled("scale(1.3) rotate(45) translate(900,900)") && scaled("scale(-1 1)"));
         assert!(filter("", &blur) && filter("x='-50%' y='-50%' width='200%' height='200%'", &blur));
         assert!(filter(&format!("{icon} width='24' height='24'"), &blur));
         assert!(!filter("", &"<feGaussianBlur stdDeviation='1\t999'/>".repeat(20)));
