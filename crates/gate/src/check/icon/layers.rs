@@ -283,6 +283,17 @@ fn vertices(node: Node<'_, '_>) -> u64 {
 
 /// What the steps of a filter cost, in an icon of this width and height that draws parts enlarged.
 fn filter_cost(node: Node<'_, '_>, area: (f64, f64), scale: f64) -> u64 {
+    let is_of_icon =
+        attribute(node, "filterUnits").is_some_and(|text| text.trim().eq_ignore_ascii_case("userSpaceOnUse"));
+    // In units of the icon, or of the element's box.
+    let length = |name: &str, whole: f64| {
+        let whole = if is_of_icon { whole } else { 1.0 };
+        attribute(node, name).map_or(1.0, |text| lengths(text, whole, LARGEST_UNIT).sum::<f64>() / whole)
+    };
+    let times = length("width", area.0) * length("height", area.1) / AREA;
+    if times.is_nan() {
+        return u64::MAX;
+    }
     // How often browsers carry out steps to make each result, what that costs, and how far away the pixels in it are from.
     let mut results: HashMap<&str, (u64, u64, f64)> = HashMap::new();
     let (mut last, mut sum) = ((0_u64, 0_u64, 0.0_f64), 0_u64);
@@ -308,7 +319,7 @@ fn filter_cost(node: Node<'_, '_>, area: (f64, f64), scale: f64) -> u64 {
         own.2 += reach(step) * scale;
         // A browser draws what is around the icon as far as a step looks, whatever the element's size.
         let sides = 1.0 + 2.0 * own.2 / side;
-        let cost = step_cost(step).saturating_mul(whole(sides * sides));
+        let cost = step_cost(step).saturating_mul(whole(times.max(sides * sides)));
         own.1 = own.1.saturating_add(cost);
         if own.0 > REPEATS {
             return u64::MAX;
@@ -317,15 +328,7 @@ fn filter_cost(node: Node<'_, '_>, area: (f64, f64), scale: f64) -> u64 {
         last = own;
         results.extend(attribute(step, "result").map(|name| (name, own)));
     }
-    let is_of_icon =
-        attribute(node, "filterUnits").is_some_and(|text| text.trim().eq_ignore_ascii_case("userSpaceOnUse"));
-    // In units of the icon, or of the element's box.
-    let length = |name: &str, whole: f64| {
-        let whole = if is_of_icon { whole } else { 1.0 };
-        attribute(node, name).map_or(1.0, |text| lengths(text, whole, LARGEST_UNIT).sum::<f64>() / whole)
-    };
-    let times = length("width", area.0) * length("height", area.1) / AREA;
-    sum.max(last.1).saturating_mul(if times <= 1.0 { 1 } else { whole(times) })
+    sum.max(last.1)
 }
 
 /// How far a step looks for the pixels that change one: three times the deviation of a blur.
@@ -738,6 +741,9 @@ mod tests {
         assert!(scaled("scale(1.3) rotate(45) translate(900,900)") && scaled("scale(-1 1)"));
         assert!(filter("", &blur) && filter("x='-50%' y='-50%' width='200%' height='200%'", &blur));
         assert!(filter(&format!("{icon} width='24' height='24'"), &blur));
+        // A glow as large as the icon, in a region that has room for it.
+        let glow = "<feGaussianBlur stdDeviation='16'/>".to_owned() + &"<feColorMatrix/>".repeat(5);
+        assert!(filter(&format!("{icon} x='-48' y='-48' width='112' height='112'"), &glow));
         assert!(!filter("", &"<feGaussianBlur stdDeviation='1\t999'/>".repeat(20)));
         assert!(!filter("", &"<feConvolveMatrix order='15'/>".repeat(40)));
         assert!(filter("", &"<feConvolveMatrix/>".repeat(4)));
