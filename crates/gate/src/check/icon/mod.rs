@@ -167,8 +167,8 @@ impl<'a> Icon<'a> {
         let endless = || whole("`use` elements lead to too many others, or to themselves".to_owned());
         let shapes = paint::shapes(&icon, sheets).ok_or_else(endless)?;
         if !layers::is_bounded(&icon) {
-            let names = "masks, clips, filters, patterns and markers";
-            return Err(whole(format!("{names} lead to too many others, or to themselves")));
+            let names = "masks, clips, filters, patterns, markers or dashes";
+            return Err(whole(format!("{names} take too long to draw, or lead to themselves")));
         }
         let colors = color::colors(&icon, sheets);
         drop((elements, cascade, gradients));

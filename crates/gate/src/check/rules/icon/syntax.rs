@@ -11,8 +11,8 @@ pub(crate) static RULE: Rule = Rule {
           document type declaration can define entities that grow without bound. Files above 1 MiB, or with more than \
           20,000 elements, 10,000 attributes or 1,000 CSS declarations, are not read. CSS rules for `name`, `.class`, \
           `#id` and `*` are read; any other rule is refused, because it is not known what it paints; those for `name` and `*`, and for classes and ids that \
-          no element has, may set nothing of HTML, which a page with the icon would obey. Masks, clips, filters, patterns and markers may not lead to more than \
-          100,000 elements, or 1,000 of each other, because a browser would draw them for ever.",
+          no element has, may set nothing of HTML, which a page with the icon would obey. Masks, clips, filters, patterns, markers and dashes may not lead to more than \
+          100,000 elements, nor a filter repeat a step more than 1,000 times, because a browser would draw them for ever.",
     fix: "Export the icon again, or correct the underlined place; the root element is `<svg \
           xmlns=\"http://www.w3.org/2000/svg\" …>`. Write colours as attributes of the elements, not in a style sheet.",
     fails: Example::Icon(
