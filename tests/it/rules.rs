@@ -330,7 +330,7 @@ fn icons_that_attack_or_cheat() {
         (root("style=\"padding:16px\""), "icon/size"),
         (root("filter=\"url(#f)\""), "icon/size"),
         (with("<g style=\"--x:'https://h.example/x';mask-image:image-set(var(--x) 1x)\"/>"), "icon/external-reference"),
-        (with("<use href=\"&#xa0;#a\"/>"), "icon/external-reference"),
+        (with("<use href=\"&#xa0;#a\"/>"), "icon/syntax"),
         (with("<a href=\"#a\" PING=\"https://evil.example\"/>"), "icon/active-content"),
         (with("<g xmlns:e=\"http://www.w3.org/2001/xml-events\" e:event=\"click\"/>"), "icon/active-content"),
         (with("<e:listener xmlns:e=\"http://www.w3.org/2001/xml-events\"/>"), "icon/active-content"),
