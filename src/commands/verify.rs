@@ -123,6 +123,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let started = Instant::now();
     let files = args.report.files(args.out.as_deref())?;
     let config = global.config()?;
+    // No rule is checked, but a mistake in the file would be found by the next command.
     configured_levels(&config, &global.config_file(&global.registry_dir()))?;
     let allowed = global.allowed_hosts()?;
     let examine = &config.examine;

@@ -25,6 +25,29 @@ test('words are found in names, ids, descriptions and authors, best first', () =
   await named(page, (found) => found.includes(name));
 }));
 
+test('what is typed and chosen before the script has come stays', async () => {
+  const early = async (address, script, use) => open('404.html', async (page) => {
+    let release;
+    const isUsed = new Promise((done) => { release = done; });
+    await page.route(script, async (route) => { await isUsed; await route.continue(); });
+    await page.goto(site().url + address, { waitUntil: 'commit' });
+    await use(page, release);
+  });
+  await early('', /\/search\.[^/]*\.js$/, async (page, release) => {
+    await search(page, 'gemini');
+    release();
+    await named(page, ([first]) => first === 'Gemini CLI');
+    assert.equal(await page.locator('#q').inputValue(), 'gemini');
+    assert.match(page.url(), /\?q=gemini$/);
+  });
+  await early('matrix/', /\/compare\.[^/]*\.js$/, async (page, release) => {
+    await page.locator('#all input').nth(1).check();
+    release();
+    await page.locator('#go').waitFor();
+    assert.ok(await page.locator('#all input').nth(1).isChecked());
+  });
+});
+
 test('every word must be there, in any field, whatever its case and accents', () => open('', async (page) => {
   const { agents } = data('bundled');
   const words = 'TERMINAL program'.toLowerCase().split(' ');

@@ -28,6 +28,25 @@ fn manifest_findings_have_pointers() {
 }
 
 #[test]
+fn the_same_fault_has_the_same_code_in_each_command() {
+    let env = Env::empty();
+    std::fs::create_dir(env.path("empty")).unwrap();
+    let code = |arguments: &[&str]| env.json(arguments).1["error"]["code"].as_str().unwrap_or_default().to_owned();
+    for command in [&["validate"][..], &["verify"], &["bump"], &["build", "--out", "o"]] {
+        assert_eq!(code(&[&["--registry-dir", "empty"], command].concat()), "invalid_registry", "{command:?}");
+    }
+    let env = Env::with(&["a"]).file("r/registry.toml", "[rules]\n\"no/rule\" = \"error\"\n").file("x.json", "[]");
+    let code = |arguments: &[&str]| env.json(arguments).1["error"]["code"].as_str().unwrap_or_default().to_owned();
+    for command in [&["validate"][..], &["verify"], &["bump"], &["build", "--out", "o"]] {
+        assert_eq!(code(command), "invalid_configuration", "{command:?}");
+    }
+    for (place, expected) in [("missing.json", "index_unavailable"), ("x.json", "invalid_index")] {
+        assert_eq!(code(&["diff", place, "x.json"]), expected);
+        assert_eq!(code(&["list", "--index", place]), expected);
+    }
+}
+
+#[test]
 fn a_failure_is_one_json_document_too() {
     let env = Env::empty();
     for (arguments, code, command) in [

@@ -43,8 +43,12 @@ impl Served {
 
     /// Requests a path; returns the head and the body of the response.
     fn get(&self, path: &str, host: &str) -> (String, String) {
+        self.ask("GET", path, host)
+    }
+
+    fn ask(&self, method: &str, path: &str, host: &str) -> (String, String) {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
+        write!(stream, "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
@@ -62,6 +66,10 @@ fn pages_come_with_their_headers_and_follow_changes() {
     assert!(served.get("/one.svg", "127.0.0.1").0.contains("sandbox"));
     let (head, _) = served.get("/agents/one", "127.0.0.1");
     assert!(head.starts_with("http/1.1 308") && head.contains("location: /agents/one/"), "{head}");
+    for method in ["POST", "OPTIONS", "TRACE"] {
+        let (head, body) = served.ask(method, "/", "127.0.0.1");
+        assert!(head.starts_with("http/1.1 405") && head.contains("allow: get, head") && body.is_empty(), "{head}");
+    }
     assert!(served.get("/matrix?ids=one", "LocalHost").0.contains("location: /matrix/?ids=one"));
     for path in ["/nothing", "/../r/one/agent.json", "/%2e%2e/r/one/agent.json"] {
         let (head, body) = served.get(path, "127.0.0.1");

@@ -275,3 +275,34 @@ impl From<BumpRunError> for Failure {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use acp_registry_plan::manifest::PackageKind;
+
+    use super::*;
+    use crate::closures::{ClosureDiff, MadeClosure};
+
+    #[test]
+    fn a_manifest_is_put_back_if_its_list_cannot_be_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let manifest = folder.path().join("a/agent.json");
+        // Where the list belongs, there is a folder.
+        fs::create_dir_all(folder.path().join("a/package-lock.json")).unwrap();
+        fs::write(&manifest, "{\"version\": \"1\"}").unwrap();
+        let registry = Registry::load(folder.path()).unwrap();
+        let mut list = ClosureChange {
+            id: "a".to_owned(),
+            kind: PackageKind::Npx,
+            package: "p@2".to_owned(),
+            file: "a/package-lock.json".to_owned(),
+            done: Ok(MadeClosure { text: "{}".to_owned(), diff: ClosureDiff::default() }),
+        };
+        let edit = Edit { range: 13..14, text: "2".to_owned() };
+        let error = write_one(&registry, "a", &[edit], &mut [&mut list]).unwrap_err();
+        assert!(error.starts_with("its list of packages was not written: ") && error.ends_with("remove it"), "{error}");
+        assert_eq!(fs::read_to_string(manifest).unwrap(), "{\"version\": \"1\"}");
+    }
+}

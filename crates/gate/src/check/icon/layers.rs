@@ -64,7 +64,7 @@ struct Drawing<'b> {
 pub(super) fn is_bounded(icon: &Icon<'_>) -> bool {
     // Most icons have neither, and elements that are drawn once each.
     let is_special = |node| is_named(node, LAYERS) || is_named(node, LINKS) || dash_arrays(node).next().is_some();
-    if !icon.elements().any(is_special) && dash_arrays_of_css(icon).next().is_none() {
+    if !icon.elements().any(is_special) && css_dash_arrays(icon).next().is_none() {
         return true;
     }
     cost(icon).is_some_and(|cost| cost <= VISIT_LIMIT as u64)
@@ -167,7 +167,7 @@ impl<'b> Drawing<'b> {
         let is_known = |url: &&str| is_encoded(url) || self.layers(url).next().is_some();
         let mut references: Vec<_> = urls(value).filter(is_known).map(|url| (property, Some(url))).collect();
         // Also as the fallback of a variable.
-        if is_of_layers(property) && value.iter().any(|piece| matches!(piece, Piece::Word(word) if word == "inherit")) {
+        if draws_layer(property) && value.iter().any(|piece| matches!(piece, Piece::Word(word) if word == "inherit")) {
             references.push((property, None));
         }
         references
@@ -201,7 +201,7 @@ impl<'b> Drawing<'b> {
         let mut edges = self.links_from(node, left)?;
         for attribute in node.attributes().filter(|attribute| attribute.namespace().is_none_or(|one| one == XLINK)) {
             let name = attribute.name().to_ascii_lowercase();
-            let is_read = attribute.value().contains('(') || is_of_layers(&name);
+            let is_read = attribute.value().contains('(') || draws_layer(&name);
             if is_read && name != "href" && name != "style" {
                 let pieces = value(attribute.value());
                 for reference in self.references(&name, &pieces) {
@@ -211,8 +211,8 @@ impl<'b> Drawing<'b> {
         }
         // A class can be named many times.
         let keys: HashSet<_> = cascade::keys(node).collect();
-        let of_sheets = keys.iter().filter_map(|key| self.sheets.get(key));
-        for at in of_sheets.chain(self.attributes.get(&node.id())).flatten() {
+        let sheets = keys.iter().filter_map(|key| self.sheets.get(key));
+        for at in sheets.chain(self.attributes.get(&node.id())).flatten() {
             for reference in &self.declared[*at] {
                 self.refer(node, *reference, sums, left, &mut edges)?;
             }
@@ -264,7 +264,7 @@ fn is_named(node: Node<'_, '_>, names: &[&str]) -> bool {
 }
 
 /// Whether a property refers to a layer, and children do not inherit it by themselves.
-fn is_of_layers(property: &str) -> bool {
+fn draws_layer(property: &str) -> bool {
     property == "all" || ["mask", "clip-path", "filter"].iter().any(|name| property.starts_with(name))
 }
 
@@ -283,11 +283,11 @@ fn vertices(node: Node<'_, '_>) -> u64 {
 
 /// What the steps of a filter cost, in an icon of this width and height that draws parts enlarged.
 fn filter_cost(node: Node<'_, '_>, area: (f64, f64), scale: f64) -> u64 {
-    let is_of_icon =
+    let is_user_space =
         attribute(node, "filterUnits").is_some_and(|text| text.trim().eq_ignore_ascii_case("userSpaceOnUse"));
     // In units of the icon, or of the element's box.
     let length = |name: &str, whole: f64| {
-        let whole = if is_of_icon { whole } else { 1.0 };
+        let whole = if is_user_space { whole } else { 1.0 };
         attribute(node, name).map_or(1.0, |text| lengths(text, whole, LARGEST_UNIT).sum::<f64>() / whole)
     };
     let times = length("width", area.0) * length("height", area.1) / AREA;
@@ -429,8 +429,8 @@ fn whole(number: f64) -> u64 {
 fn area(icon: &Icon<'_>) -> (f64, f64) {
     let positive = |size: f64| if size > 0.0 { size } else { 16.0 };
     let number = |name| attribute(icon.root(), name).and_then(|text| lengths(text, 16.0, SMALLEST_UNIT).next());
-    let of_box = |at| attribute(icon.root(), "viewBox").and_then(|text| lengths(text, 16.0, SMALLEST_UNIT).nth(at));
-    let size = |at, name| positive(of_box(at).or_else(|| number(name)).unwrap_or_default());
+    let in_box = |at| attribute(icon.root(), "viewBox").and_then(|text| lengths(text, 16.0, SMALLEST_UNIT).nth(at));
+    let size = |at, name| positive(in_box(at).or_else(|| number(name)).unwrap_or_default());
     (size(2, "width"), size(3, "height"))
 }
 
@@ -446,7 +446,7 @@ struct Dashes {
 
 impl Dashes {
     fn of(icon: &Icon<'_>) -> Option<Self> {
-        let arrays = icon.elements().flat_map(dash_arrays).chain(dash_arrays_of_css(icon));
+        let arrays = icon.elements().flat_map(dash_arrays).chain(css_dash_arrays(icon));
         // Unlike `min`, this keeps `NaN`.
         let shorter = |one: f64, other: f64| if one < other || one.is_nan() { one } else { other };
         let average = arrays.filter_map(average).reduce(shorter)?;
@@ -455,8 +455,8 @@ impl Dashes {
         let sides = boxes.flat_map(|text| lengths(text, 16.0, LARGEST_UNIT));
         let side = sides.map(f64::abs).fold(area.0.max(area.1), f64::max);
         let declarations = icon.styles.iter().flat_map(|styled| &styled.css.declarations);
-        let lengths_of_css = declarations.filter(|one| SIZES.contains(&one.standard_property()));
-        let css = lengths_of_css.flat_map(|one| lengths(&one.text, side, LARGEST_UNIT)).map(f64::abs).sum();
+        let css_lengths = declarations.filter(|one| SIZES.contains(&one.standard_property()));
+        let css = css_lengths.flat_map(|one| lengths(&one.text, side, LARGEST_UNIT)).map(f64::abs).sum();
         Some(Self { average, side, css })
     }
 
@@ -497,7 +497,7 @@ fn dash_arrays<'n>(node: Node<'n, '_>) -> impl Iterator<Item = &'n str> {
     attributes.map(|attribute| attribute.value()).filter(|text| has_numbers(text))
 }
 
-fn dash_arrays_of_css<'b>(icon: &'b Icon<'_>) -> impl Iterator<Item = &'b str> {
+fn css_dash_arrays<'b>(icon: &'b Icon<'_>) -> impl Iterator<Item = &'b str> {
     let declarations = icon.styles.iter().flat_map(|styled| &styled.css.declarations);
     let arrays = declarations.filter(|one| one.standard_property() == "stroke-dasharray");
     arrays.map(|one| one.text.as_str()).filter(|text| has_numbers(text))

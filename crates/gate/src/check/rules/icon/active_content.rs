@@ -144,9 +144,7 @@ fn check_extents(icon: &Icon<'_>, report: &mut Reporter<'_>) {
             ("processing instruction", instruction.value.is_some_and(|value| value.contains('>')))
         } else if node.is_text() && icon.text[node.range()].contains("<![CDATA[") {
             // HTML has no such sections where no SVG is, and what looks ahead for files to fetch knows none at all.
-            let text = node.text().unwrap_or_default();
-            let is_cut = text.contains('<');
-            if is_cut {
+            if node.text().unwrap_or_default().contains('<') {
                 report
                     .range(node.range(), "in a page, `<` in this CDATA section may begin an element")
                     .help("write &lt; and no CDATA section");
