@@ -247,6 +247,10 @@ fn a_list_of_a_host_that_fails_for_a_moment_is_not_passed_over() {
             assert!(run.code == 3 && told.contains("the list of packages of own was not fetched"), "{cause}: {told}");
             assert!(told.contains(cause) && called(&people).is_empty(), "{cause}: {told}");
         }
+        // What the index offers is known.
+        let run = with_npm(&people, &mut people.command(&["resolve", "own", "--json"]));
+        let version = serde_json::from_str::<Value>(&run.stdout).unwrap()["version"].take();
+        assert!(run.code == 0 && version == "1.0.0" && run.stderr.contains(cause), "{cause}: {}", run.stderr);
     }
     serve(&people, &people.env.path("tree"));
     let run = install_anew(&people, &index);

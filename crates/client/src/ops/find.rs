@@ -16,10 +16,10 @@ use super::agents::read_agents;
 use super::{
     Event, Events, Report, check_revoked, check_revoked_installed, learn_versions, load, load_quietly, warn_of_left_out,
 };
-use crate::index::{Entry, Found, Index, Match, Missing, Query, Reading};
+use crate::index::{self, Entry, Found, Index, Match, Missing, Query, Reading};
 use crate::install::{Kind, Start};
 use crate::resolve::{Offer, OfferOrigin, Plan};
-use crate::session::{AgentSpec, Permissions, Session};
+use crate::session::{self, AgentSpec, Permissions, Session};
 use crate::store::{LostVersion, StoredAgent, Version};
 
 /// The document of an installed version, or of a plan for it.
@@ -514,7 +514,14 @@ pub async fn resolve(session: &Session, request: &Resolve, events: &Events<'_>) 
     learn_versions(session, kept.as_ref().unwrap_or(named), &index).await?;
     let plan = plan(kept.as_ref().unwrap_or(named), request.dist, &index, session, events).await?;
     check_revoked(session, &plan.id, &plan.version, events)?;
-    let plan = session.with_closure(plan).await?;
+    let plan = match session.with_closure(plan.clone()).await {
+        // An installation needs the list; what the index offers is known without it.
+        Err(session::Error::Index(error @ index::Error::Packages { .. })) => {
+            events(Event::Warning(&format!("{error}; the agent cannot be installed until it is")));
+            plan
+        }
+        plan => plan?,
+    };
     Ok(PlanReport { launch: planned(&plan, session)?, index: IndexOrigin::of(&index), plan })
 }
 
