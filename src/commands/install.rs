@@ -103,6 +103,9 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let (report, _) = leftovers::run_with_agents(ui, JOBS, starts_agents, ops::install(&session, &request, &events));
     let report = report?;
     ui.failures(&report.errors);
+    if let Some(failure) = &report.lock_failure {
+        ui.failure(failure);
+    }
     if args.format.is_json() {
         ui.report(&report)?;
         return Ok(report.exit());

@@ -5,6 +5,8 @@ use std::path::Path;
 #[cfg(unix)]
 use std::process::Command;
 
+#[cfg(target_os = "linux")]
+use crate::support::SmallDisk;
 use crate::support::{Env, ICON, manifest, tree};
 #[cfg(unix)]
 use crate::support::{PROGRAM, Run, scrub, skipped};
@@ -181,17 +183,13 @@ fn a_full_disk_keeps_the_old_tree() {
     let env = Env::with(&["good"]).file("r/big/agent.json", manifest("big"));
     let icon = ICON.replace("</svg>", &format!("<desc>{}</desc></svg>", "x".repeat(900_000)));
     env.write("r/big/icon.svg", icon);
-    fs::create_dir(env.path("disk")).unwrap();
-    let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=512k", "tmpfs"]).arg(env.path("disk")).status();
-    if !mount.is_ok_and(|status| status.success()) {
-        return skipped("a_full_disk_keeps_the_old_tree", "cannot mount a small file system");
-    }
+    let Some(disk) = SmallDisk::mount("a_full_disk_keeps_the_old_tree", &env.path("disk"), "512k") else { return };
     env.write("disk/out/SHA256SUMS", "old");
     // A directory that does not exist gets pages while they are rendered.
     let runs = ["disk/out", "disk/new"].map(|out| env.run(&["build", "--out", out]));
     let left = fs::read_dir(env.path("disk")).unwrap().count();
     let old = env.read("disk/out/SHA256SUMS");
-    assert!(Command::new("umount").arg(env.path("disk")).status().unwrap().success());
+    drop(disk);
     for run in runs {
         assert_eq!(run.code, 3, "{}{}", run.stdout, run.stderr);
         assert!(run.stderr.contains("No space left"), "{}", run.stderr);

@@ -8,6 +8,8 @@ use crate::archives::sha256;
 use crate::people::{CMD, People, archive, entry, host};
 use crate::server::status;
 use crate::support::Run;
+#[cfg(target_os = "linux")]
+use crate::support::SmallDisk;
 
 /// A platform other than this machine's.
 fn foreign() -> &'static str {
@@ -98,6 +100,34 @@ fn a_read_only_lock_file_and_a_link_to_nothing_stay_and_another_link_is_followed
     let run = write("link.lock");
     assert!(run.code == 0 && path("link.lock").is_symlink(), "{}", run.stderr);
     assert!(people.env.read("x.lock").contains("[agents.a]"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_hides_neither_what_was_installed_nor_which_disk_it_is() {
+    let people = people();
+    let test = "a_full_disk_hides_neither_what_was_installed_nor_which_disk_it_is";
+    let Some(disk) = SmallDisk::mount(test, &people.env.path("disk"), "64k") else { return };
+    disk.fill();
+    let run = people.run(&["install", "a", "--no-check", "--lock", "disk/x.lock"]);
+    let error = "error: disk/x.lock: No space left on device (os error 28)\n\
+                 help: free space on that disk, or name another file with --lock\n";
+    assert!(run.code == 3 && run.stdout.starts_with("installed a 1.0.0"), "{}", run.stdout);
+    assert_eq!(run.stderr, error);
+    let (code, document) = people.json(&["install", "a", "none", "--lock", "disk/x.lock"]);
+    assert_eq!((code, &document["error"]["code"]), (2, &json!("unknown_agent")), "{document}");
+    let (code, document) = people.json(&["install", "a", "--lock", "disk/x.lock"]);
+    assert_eq!((code, &document["agents"][0]["id"], &document["error"]["code"]), (3, &json!("a"), &json!("failed")));
+    let (_, document) = people.json(&["doctor", "--root", "disk/root"]);
+    let root = document["checks"].as_array().unwrap().iter().find(|check| check["name"] == "root").unwrap();
+    assert_eq!((&root["status"], &document["error"]["code"]), (&json!("error"), &json!("findings")), "{document}");
+    // What is stored for a moment is on a disk as well.
+    fs::remove_file(people.env.path("disk/fill")).unwrap();
+    let (path, bytes) = ("/2.0.0/c.tar.gz", fastrand::choose_multiple(0..=255_u8, 200).repeat(1000));
+    people.publish(&[people.agent_of("c", "2.0.0", &bytes, None)]);
+    let run = people.run(&["install", "c", "--refresh", "--root", "disk/root"]);
+    let place = format!("{} cannot be stored: {}", people.server.url(path), people.env.path("disk/root").display());
+    assert!(run.code == 3 && run.stderr.contains(&place), "{}", run.stderr);
 }
 
 #[test]

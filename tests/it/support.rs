@@ -238,6 +238,38 @@ pub(crate) fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
+/// A small file system in memory, which is unmounted at the end.
+#[cfg(target_os = "linux")]
+pub(crate) struct SmallDisk(PathBuf);
+
+#[cfg(target_os = "linux")]
+impl SmallDisk {
+    /// Mounts it at this path; `None` where that is not allowed, which skips the test.
+    pub(crate) fn mount(test: &str, path: &Path, size: &str) -> Option<Self> {
+        fs::create_dir(path).unwrap();
+        let mut mount = Command::new("mount");
+        let status = mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]).arg(path).status();
+        if !status.is_ok_and(|status| status.success()) {
+            skipped(test, "cannot mount a small file system");
+            return None;
+        }
+        Some(Self(path.to_owned()))
+    }
+
+    /// Leaves no block free.
+    pub(crate) fn fill(&self) {
+        let mut file = File::create(self.0.join("fill")).unwrap();
+        while file.write_all(&[0; 4096]).is_ok() {}
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        assert!(Command::new("umount").arg(&self.0).status().unwrap().success());
+    }
+}
+
 /// Reports that a test was skipped, and why. Written past the test runner, which would capture it.
 pub(crate) fn skipped(test: &str, why: &str) {
     record([OsStr::new("SKIPPED")].into_iter());

@@ -7,7 +7,7 @@
 //!
 //! Nothing is changed or repaired here.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
@@ -242,8 +242,10 @@ fn cannot_be_written(temporary: &Path) -> Option<Diagnosis> {
 }
 
 fn write_below(folder: &Path) -> io::Result<()> {
-    // Without a name where the system can, so that a killed run leaves nothing.
-    tempfile::tempfile_in(folder).map(drop).map_err(without_path)
+    // Without a name where the system can, so that a killed run leaves nothing. An empty file fits on a full disk.
+    let mut file = tempfile::tempfile_in(folder).map_err(without_path)?;
+    file.write_all(&[0; 4096])?;
+    file.sync_all()
 }
 
 /// How many damaged files are named.

@@ -148,6 +148,12 @@ pub fn refuse_cancelled(is_cancelled: &AtomicBool, path: &Path) -> Result<(), Pa
     Ok(())
 }
 
+impl From<PathError> for io::Error {
+    fn from(error: PathError) -> Self {
+        Self::new(error.error.kind(), error)
+    }
+}
+
 impl From<PathError> for Failure {
     fn from(error: PathError) -> Self {
         let help = error.usual_remedy();

@@ -92,7 +92,8 @@ async fn cached(installer: &Installer, url: &Url, sha256: &str) -> Option<(File,
 async fn fetch(work: &InstallJob<'_>, url: &Url) -> Result<(File, Sha256), Error> {
     let installer = work.installer;
     let file = tempfile::tempfile_in(work.temporary).map_err(PathError::at(work.temporary))?;
-    let mut sink = Receiver { file: &file, hasher: Hasher::default(), progress: work.progress };
+    let mut sink =
+        Receiver { file: &file, directory: work.temporary, hasher: Hasher::default(), progress: work.progress };
     let download = installer.client.download(url, installer.limits.compressed, &mut sink);
     timeout(installer.timeout, download).await.map_err(|_| Error::Slow(installer.timeout))??;
     let found = sink.hasher.finish();
@@ -167,6 +168,7 @@ fn find_program(
 /// Takes the bytes of a download: to the file, and into the hash.
 struct Receiver<'a> {
     file: &'a File,
+    directory: &'a Path,
     hasher: Hasher,
     progress: &'a (dyn Fn(Progress) + Send + Sync),
 }
@@ -177,7 +179,7 @@ impl Sink for Receiver<'_> {
     }
 
     fn take(&mut self, piece: &[u8]) -> io::Result<()> {
-        self.file.write_all(piece)?;
+        self.file.write_all(piece).map_err(PathError::at(self.directory))?;
         self.hasher.update(piece);
         (self.progress)(Progress::Received(piece.len() as u64));
         Ok(())

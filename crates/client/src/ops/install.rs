@@ -76,6 +76,9 @@ pub struct InstallReport {
     /// What was done for each installed agent.
     #[serde(skip)]
     pub done: Vec<InstallOutcome>,
+    /// Why the lock file was not written, if it was not: what was installed stays.
+    #[serde(skip)]
+    pub lock_failure: Option<Failure>,
 }
 
 impl Report for InstallReport {
@@ -85,6 +88,11 @@ impl Report for InstallReport {
 
     fn errors(&self) -> &[AgentFailure] {
         &self.errors
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        let of_agents = self.errors.iter().map(|error| &error.failure);
+        Failure::worst(of_agents.chain(&self.lock_failure)).cloned()
     }
 }
 
@@ -101,6 +109,7 @@ pub(super) struct AgentResult {
 /// # Errors
 /// [`Failure`] when the request cannot be carried out for any agent; nothing has changed then.
 pub async fn install(session: &Session, request: &Install, events: &Events<'_>) -> Result<InstallReport, Failure> {
+    let mut lock_failure = None;
     let (results, index) = if request.locked {
         let path = request.lock.as_deref().unwrap_or(Path::new(NAME));
         let tasks = plans_in(path, request, session)?;
@@ -149,12 +158,12 @@ pub async fn install(session: &Session, request: &Install, events: &Events<'_>) 
             let is_done = |plan: &&Plan| results.iter().any(|result| result.id == plan.id && result.done.is_ok());
             // A file without agents would say that there is nothing to install.
             if plans.iter().any(|plan| is_done(&plan)) {
-                write(path, plans.iter().filter(is_done), &index, session, events).await?;
+                lock_failure = write(path, plans.iter().filter(is_done), &index, session, events).await.err();
             }
         }
         (results, Some(IndexOrigin::of(&index)))
     };
-    report(results, index, request, session, events).await
+    Ok(InstallReport { lock_failure, ..report(results, index, request, session, events).await? })
 }
 
 async fn dry_run(
@@ -179,7 +188,7 @@ async fn dry_run(
             Err(failure) => errors.push(failure.for_agent(&id)),
         }
     }
-    Ok(InstallReport { alone: None, dry_run: Some(true), agents, errors, index, done: Vec::new() })
+    Ok(InstallReport { alone: None, dry_run: Some(true), agents, errors, index, done: Vec::new(), lock_failure: None })
 }
 
 async fn report(
@@ -209,7 +218,7 @@ async fn report(
         }
     }
     let alone = if let ([agent], []) = (agents.as_slice(), errors.as_slice()) { Some(agent.clone()) } else { None };
-    Ok(InstallReport { alone, dry_run: None, agents, errors, index, done })
+    Ok(InstallReport { alone, dry_run: None, agents, errors, index, done, lock_failure: None })
 }
 
 /// Plans all agents before any is installed, so that an invalid name has no effect.

@@ -10,7 +10,7 @@ use tokio::task::spawn_blocking;
 use url::Url;
 
 use acp_registry_archive::{self as archive, ArchiveListing, BinaryFormat, CmdNotFound, Limits, Program};
-use acp_registry_host::fs::{open_file, read_at, temporary, write_all_at};
+use acp_registry_host::fs::{PathError, open_file, read_at, temporary, write_all_at};
 use acp_registry_http::{Answer, Client, FetchError, Problem, Sink, shown};
 use acp_registry_plan::digest::{Hasher, Sha256};
 
@@ -91,7 +91,9 @@ impl ArchiveRequest<'_> {
             return Ok(archive);
         }
         // The file has no name, so that nothing is left behind if the process is killed.
-        let file = Arc::new(tempfile::tempfile_in(temporary()).map_err(|error| disk(&error))?);
+        let directory = temporary();
+        let at = |error| io::Error::from(PathError::at(&directory)(error));
+        let file = Arc::new(tempfile::tempfile_in(&directory).map_err(|error| disk(&at(error)))?);
         let growth = GrowthEnd(Arc::default());
         let first = self.cmds.first().cloned().unwrap_or_default();
         let reader = GrowingFile { file: file.clone(), growth: growth.0.clone(), read: 0 };
@@ -99,6 +101,7 @@ impl ArchiveRequest<'_> {
         let listing = spawn_blocking(move || archive::list_stream(reader, &cmd, &limits));
         let mut sink = Receiver {
             file: &file,
+            directory: &directory,
             written: 0,
             hasher: Hasher::default(),
             growth: &growth.0,
@@ -170,6 +173,7 @@ async fn inspect(file: Arc<File>, cmd: &str, limits: Limits) -> Result<Inspectio
 /// Receives the bytes of a download: writes them to the file, hashes them, and wakes the readers waiting for them.
 struct Receiver<'a> {
     file: &'a File,
+    directory: &'a Path,
     /// In bytes. The file's own position is not used, because on Windows reading changes it.
     written: u64,
     hasher: Hasher,
@@ -185,7 +189,7 @@ impl Sink for Receiver<'_> {
     }
 
     fn take(&mut self, piece: &[u8]) -> io::Result<()> {
-        write_all_at(self.file, piece, self.written)?;
+        write_all_at(self.file, piece, self.written).map_err(PathError::at(self.directory))?;
         self.written += piece.len() as u64;
         self.hasher.update(piece);
         self.growth.add(piece.len() as u64);
