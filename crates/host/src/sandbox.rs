@@ -204,7 +204,8 @@ impl Sandbox {
             }
             // A root takes the place of the path before it.
             real.push(part);
-            if self.is_written(&real) {
+            let is_left = rest.last().is_some_and(|next| next == "..");
+            if self.is_written(&real) && !(is_left && self.is_granted(&real)) {
                 return true;
             }
             if let Ok(target) = fs::read_link(&real) {
@@ -217,6 +218,12 @@ impl Sandbox {
             }
         }
         false
+    }
+
+    /// Whether a path is a directory that may be written, and that cannot be exchanged itself.
+    fn is_granted(&self, path: &Path) -> bool {
+        self.writable.iter().any(|written| path == written)
+            && self.writable.iter().all(|written| path == written || !path.starts_with(written))
     }
 
     fn is_written(&self, path: &Path) -> bool {
@@ -459,6 +466,9 @@ mod tests {
             assert!(matches!(sandbox.read(&real(path)), Err(SandboxError::Link(_))), "{path}");
             assert!(matches!(sandbox.write(&real(path)), Err(SandboxError::Link(_))), "{path}");
         }
+        // What may be written cannot move itself, so that the path beside it is what it was; a folder within can be moved.
+        assert!(sandbox.read(&real("project/../usr/bin")).is_ok());
+        assert!(matches!(sandbox.read(&real("project/.venv/../../usr/bin")), Err(SandboxError::Link(_))));
         // A link in a circle leads nowhere.
         symlink(real("links/circle"), real("links/circle")).unwrap();
         assert!(sandbox.is_led(&real("links/circle")));
