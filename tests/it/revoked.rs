@@ -62,6 +62,16 @@ fn what_is_installed_is_not_started_once_the_recall_is_known() {
     // Nothing is asked for at a start, so that it is not known yet.
     let before = people.server.asked().len();
     assert_eq!((people.run(&["run", "a"]).code, people.server.asked().len()), (0, before));
+    // A good version that must wait, or cannot be had, is no reason to be silent.
+    let newer = people.agent("a", "2.0.0");
+    people.publish(&[newer, people.agent("b", "1.0.0")]);
+    people.answer("/2.0.0/a.tar.gz", status(404));
+    let (code, document) = people.json(&["update", "--refresh", "--min-age", "3d"]);
+    let held = (text(&document["held"][0], "reason"), text(&document["errors"][0], "code"));
+    assert_eq!((code, held), (4, ("unknown-age", "revoked")), "{document}");
+    let run = people.run(&["update"]);
+    assert!(run.code == 3 && run.stderr.contains(&format!("warning: {WHY}\n")), "{}", run.stderr);
+    people.publish(&[people.agent("a", "1.0.0"), people.agent("b", "1.0.0")]);
     // There is no good version yet; the other agent is not affected.
     let (code, document) = people.json(&["update", "--refresh"]);
     assert_eq!((code, text(&document["errors"][0], "code")), (4, "revoked"), "{document}");

@@ -145,7 +145,10 @@ impl IndexReader<'_> {
                 }
             }
         };
-        let unsaved = |error: PathError| format!("what was recalled is known to this run only: {error}");
+        let unsaved = |error: PathError| {
+            let remedy = error.remedy().map(|remedy| format!("; {remedy}, and run it again")).unwrap_or_default();
+            format!("what was recalled is known to this run only, and others start it: {error}{remedy}")
+        };
         Ok(match published {
             Beside::Known((revocations, text)) => {
                 KnownRevocations { revocations, warning: memory.remember(&own, Some(&text)).err().map(unsaved) }

@@ -142,6 +142,13 @@ impl Report for UpdateReport {
     }
 }
 
+/// An update waits for its age.
+const MIN_AGE: &str = "min-age";
+/// The age of an update is unknown.
+const UNKNOWN_AGE: &str = "unknown-age";
+/// A setting of npm or uv holds an update back.
+const COOLDOWN: &str = "cooldown";
+
 /// What is going to be done.
 #[derive(Default)]
 struct Work {
@@ -172,6 +179,15 @@ impl Work {
                 self.fail(&receipt.id, error);
                 false
             }
+        }
+    }
+
+    /// Notes the failure of agents whose version may not be started, and whose update waits for its time.
+    fn refuse_held(&mut self, installed: &[StoredAgent], session: &Session, events: &Events<'_>) {
+        let waits = |held: &&HeldUpdate| [MIN_AGE, UNKNOWN_AGE, COOLDOWN].contains(&held.reason);
+        let waiting: Vec<AgentId> = self.report.held.iter().filter(waits).map(|held| held.id.clone()).collect();
+        for agent in installed.iter().filter(|agent| waiting.contains(&agent.id)) {
+            self.refuse_revoked(&agent.current, session, events);
         }
     }
 
@@ -260,6 +276,7 @@ pub async fn update(session: &Session, request: &Update, events: &Events<'_>) ->
     }
     work.repair_held(&installed, &session.environment());
     if request.dry_run {
+        work.refuse_held(&installed, session, events);
         let changed = work.changed.into_iter().map(|(plan, need)| (plan.id, need));
         let repairs = work.repairs.into_iter().map(|(version, need)| (version.receipt.id, need));
         work.report.repairs = repairs.chain(changed).collect();
@@ -448,7 +465,7 @@ async fn hold(report: &mut UpdateReport, age: Duration, network: Option<&Connect
             continue;
         }
         let until = until.and_then(Timestamp::of).map(|time| time.to_string());
-        let reason = if until.is_some() { "min-age" } else { "unknown-age" };
+        let reason = if until.is_some() { MIN_AGE } else { UNKNOWN_AGE };
         let AgentUpdate { id, from, to, .. } = update;
         report.held.push(HeldUpdate { id, from, to, reason, until, message: None });
     }
@@ -487,11 +504,19 @@ async fn apply(
             Err(failure) if failure.kind() == Code::HeldByCooldown && to.is_none() => {
                 let AgentUpdate { id, from, to, .. } = update;
                 let (until, message) = (failure.until(), Some(failure.reason().to_owned()));
-                work.report.held.push(HeldUpdate { id, from, to, reason: "cooldown", until, message });
+                work.report.held.push(HeldUpdate { id, from, to, reason: COOLDOWN, until, message });
             }
-            Err(failure) => work.fail(&update.id, failure),
+            Err(failure) => {
+                // A person who reads why there is no update must learn that there should be one.
+                let current = installed_agents.iter().find(|agent| agent.id == update.id).map(|agent| &agent.current);
+                if let Some(Err(error)) = current.map(|current| session.refuse_revoked_installed(current)) {
+                    events(Event::Warning(&error.to_string()));
+                }
+                work.fail(&update.id, failure);
+            }
         }
     }
+    work.refuse_held(installed_agents, session, events);
     work.repair_held(installed_agents, &session.environment());
     for id in std::mem::take(&mut work.moved) {
         if let Err(error) = session.store.take_over(&id, &waiting(events)).await {
