@@ -433,6 +433,21 @@ fn a_client_that_closes_its_end_while_nothing_is_in_progress_ends_the_program() 
     drop(stdin);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn answers_that_cannot_be_written_are_an_error() {
+    let people = people();
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut command = people.command(&["rpc"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+    writeln!(child.stdin.take().unwrap(), "{}", json!({ "jsonrpc": "2.0", "id": 1, "method": "none" })).unwrap();
+    let mut stderr = child.stderr.take().unwrap();
+    assert_eq!(ended(child, "a full disk"), Some(3));
+    let mut error = String::new();
+    stderr.read_to_string(&mut error).unwrap();
+    assert!(error.contains("cannot write the answers: No space left"), "{error}");
+}
+
 /// Waits for the end of a program, which is killed after [`LONG`].
 fn ended(mut child: Child, way: &str) -> Option<i32> {
     let began = Instant::now();

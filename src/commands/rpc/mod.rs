@@ -74,8 +74,10 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     for refused in server.calls.end(calls::PATIENCE) {
         server.output.send(&Response::failed(&refused.id, *refused.error));
     }
-    server.output.finish();
-    done.map(|()| Exit::Success)
+    let written = server.output.finish();
+    done?;
+    written.map_err(|error| Failure::unable(format!("cannot write the answers: {error}")))?;
+    Ok(Exit::Success)
 }
 
 /// Everything that calls share.

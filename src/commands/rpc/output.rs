@@ -37,6 +37,8 @@ struct Outgoing {
     progress: u64,
     /// Whether the program ends.
     is_ending: bool,
+    /// Why a message could not be written.
+    error: Option<io::Error>,
 }
 
 impl MessageQueue {
@@ -46,7 +48,8 @@ impl MessageQueue {
         let writer = output.clone();
         thread::Builder::new().spawn(move || {
             while let Some(line) = writer.next() {
-                if writer.write(line.as_bytes()).is_err() {
+                if let Err(error) = writer.write(line.as_bytes()) {
+                    writer.lock().error = Some(error);
                     return writer.close();
                 }
             }
@@ -80,12 +83,13 @@ impl MessageQueue {
         self.changed.notify_all();
     }
 
-    /// Waits until everything is written.
-    pub(crate) fn finish(&self) {
+    /// Waits until everything is written, or the client has gone.
+    pub(crate) fn finish(&self) -> io::Result<()> {
         let mut state = self.lock();
         while (state.is_writing || !state.queue.is_empty()) && !self.is_closed() {
             state = self.wait(state);
         }
+        state.error.take().filter(|error| error.kind() != io::ErrorKind::BrokenPipe).map_or(Ok(()), Err)
     }
 
     fn lock(&self) -> MutexGuard<'_, Outgoing> {
