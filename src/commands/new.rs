@@ -144,8 +144,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let failing = || Failure::findings(format!("the manifest has {}", plural(errors, "error")));
     let failure = (errors > 0).then(|| failing().help("correct them, as `left_to_do` says"));
     let unlisted = lists.iter().find_map(|list| list.done.as_ref().err());
-    let failure =
-        failure.or_else(|| Some(Failure::findings(format!("the list of its packages was not written: {}", unlisted?))));
+    let failure = failure.or_else(|| Some(unlisted?.failure("the list of its packages")));
     let exit = failure.as_ref().map_or(Exit::Success, Failure::exit);
     ui.result(&if args.format.is_json() {
         report.document().failed(failure).to_text()

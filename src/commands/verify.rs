@@ -169,8 +169,8 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let passed = passed(&rows);
     lists.retain(|list| passed.contains(list.id.as_str()));
     verifier::write_closures(&mut lists, &registry, ui);
-    let mut unlisted = lists.iter().filter_map(|list| Some((&list.file, list.done.as_ref().err()?)));
-    let (unlisted_failure, more) = (unlisted.next(), unlisted.count());
+    let unlisted: Vec<Failure> =
+        lists.iter().filter_map(|list| Some(list.done.as_ref().err()?.failure(&list.file))).collect();
     let duration = started.elapsed();
     let examinees = || {
         let prefix = prefix(&registry.root);
@@ -181,12 +181,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
     let failure = failures.first().cloned().or_else(|| {
         let of = format!("{findings} of {}", plural(rows.len(), "distribution"));
         let failure = || Failure::findings(format!("{of} did not pass")).help("see `message` of each result");
-        let unlisted_failure = || {
-            let (file, error) = unlisted_failure?;
-            let others = if more > 0 { format!("; {more} more were not written") } else { String::new() };
-            Some(Failure::findings(format!("{file} was not written: {error}{others}")))
-        };
-        (findings > 0).then(failure).or_else(unlisted_failure)
+        (findings > 0).then(failure).or_else(|| Failure::worst(&unlisted).cloned())
     });
     files.write(ui, &mut |format, look| match (format, &nothing) {
         (Format::Json, _) => verify_document(&rows, duration).failed(failure.clone()).to_text(),
@@ -206,7 +201,7 @@ pub(crate) fn run(args: &Args, global: &Global, ui: &Ui) -> Result<Exit, Failure
         }
         return Ok(Exit::Unable);
     }
-    Ok(if failure.is_some() { Exit::Findings } else { Exit::Success })
+    Ok(failure.as_ref().map_or(Exit::Success, Failure::exit))
 }
 
 /// The agents that passed in their stable version: those whose closures are written.

@@ -159,7 +159,10 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     (
         "gate",
         "closures",
-        &["advisories", "closure", "host", "http", "install", "manifest", "registry", "sources", "text", "timestamp"],
+        &[
+            "advisories", "closure", "failure", "host", "http", "install", "manifest", "registry", "sources", "text",
+            "timestamp",
+        ],
     ),
     (
         "gate",

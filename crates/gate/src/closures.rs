@@ -18,6 +18,7 @@ use acp_registry_http::Client;
 use acp_registry_plan::closure::{
     CLOSURE_LIMIT, NpmLock, NpmLockPackage, PublishedClosure, WrongClosure, file_name, listed, with_python,
 };
+use acp_registry_plan::failure::Failure;
 use acp_registry_plan::manifest::{Manifest, NpmSpec, PackageKind, Pin};
 use acp_registry_plan::text::{brief_list, bytes, plural, printable};
 use acp_registry_plan::timestamp::Timestamp;
@@ -82,6 +83,18 @@ pub enum ClosureError {
 }
 
 impl ClosureError {
+    /// The failure of a command that was to write lists. `what` names this list.
+    pub fn failure(&self, what: &str) -> Failure {
+        let message = format!("{what} was not written: {self}");
+        match self {
+            // What is in the way is part of the registry.
+            Self::Write(error) if error.error.kind() != io::ErrorKind::Other => {
+                Failure::unable(message).help_if(error.remedy())
+            }
+            _ => Failure::findings(message),
+        }
+    }
+
     /// Whether a version is missing, which npm may have passed over because it is too new.
     fn is_of_version(&self) -> bool {
         let Self::Install(error) = self else { return matches!(self, Self::Lacks { .. }) };

@@ -154,6 +154,8 @@ fn publish_remedy(error: &Error) -> String {
         Error::ReadTarget { error: ReadError::Io(_), .. } => "make it readable, or name another directory with --to",
         // Something else is in its place.
         Error::ReadTarget { .. } => "restore it from a copy, or name another directory with --to",
+        // Another directory has other snapshots.
+        Error::Path(error) if let Some(remedy) = error.remedy() => remedy,
         Error::Path(error) => {
             return error.or_another("make the directory readable and writable", "directory", "--to");
         }
