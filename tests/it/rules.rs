@@ -267,6 +267,30 @@ fn icons_that_attack_or_cheat() {
             "icon/hardcoded-color",
         ),
         (
+            with(
+                "<mask id=\"m\"><path id=\"p\" fill=\"white\" d=\"M0 0h1v1z\"/></mask><use><set attributeName=\"href\" to=\"#p\"/></use>",
+            ),
+            "icon/hardcoded-color",
+        ),
+        (root("style=\"color-scheme:dark\""), "icon/size"),
+        // The first element with an id counts.
+        (
+            icon(
+                SIZE,
+                "<defs><path id=\"a\" d=\"M2 2h12v12H2z\"/><path id=\"a\" fill=\"currentColor\" d=\"M2 2h12v12H2z\"/></defs><use href=\"#a\"/>",
+            ),
+            "icon/no-current-color",
+        ),
+        (
+            with(&format!(
+                "<defs><path id=\"a\" d=\"M0 0{}\"/><g id=\"b\">{}</g></defs>{}",
+                "h1v1".repeat(2_000),
+                "<use href=\"#a\"/>".repeat(60),
+                "<use href=\"#b\"/>".repeat(60)
+            )),
+            "icon/syntax",
+        ),
+        (
             with(&format!("<style>{}path{{fill:red}}{}</style>", "@media all{".repeat(17), "}".repeat(17))),
             "icon/syntax",
         ),
@@ -416,9 +440,19 @@ fn icons_that_are_right_although_others_refuse_them() {
         ),
         icon(SIZE, &format!("<clipPath id=\"c\"><rect fill=\"white\" width=\"1\" height=\"1\"/></clipPath>{SHAPE}")),
         format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{}", icon(SIZE, SHAPE)),
+        icon(SIZE, &format!("<e:grid xmlns:e=\"urn:x\" color=\"#09e\"/>{SHAPE}")),
+        icon(SIZE, &format!("<g aria-label=\"call url(https://h.example)\"/>{SHAPE}")),
+        icon(&format!("{SIZE} style=\"overflow:hidden !important\""), SHAPE),
     ] {
         assert_eq!(of_icon(&text), [] as [&str; 0], "{text}");
     }
     let mask = "<mask id=\"m\"><rect fill=\"#FFF\" width=\"16\" height=\"16\"/><circle fill=\"black\" r=\"2\"/></mask>";
     assert_eq!(of_icon(&icon(SIZE, &format!("{mask}{SHAPE}"))), ["icon/mask-color"]);
+    // As programs for drawing write them: the colour on the mask, and ids that nothing refers to.
+    for mask in [
+        "<path id=\"p\" d=\"M0 0h1v1z\"/><mask id=\"m\" fill=\"white\"><use href=\"#p\"/></mask>",
+        "<mask id=\"m\"><rect id=\"r\" fill=\"white\" width=\"16\" height=\"16\"/></mask>",
+    ] {
+        assert_eq!(of_icon(&icon(SIZE, &format!("<defs>{mask}</defs>{SHAPE}"))), ["icon/mask-color"], "{mask}");
+    }
 }

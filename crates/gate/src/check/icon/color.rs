@@ -9,7 +9,7 @@ use super::cascade::{self, Winners};
 use super::css::Declaration;
 use super::elements::Element;
 use super::paint::Sheets;
-use super::{Icon, PAINTS, Piece, Styled, attribute, value, value_range};
+use super::{Icon, PAINTS, Piece, SVG, Styled, attribute, value, value_range};
 
 /// A paint that is not one of the allowed keywords.
 pub(in super::super) struct Color {
@@ -18,6 +18,8 @@ pub(in super::super) struct Color {
     pub(in super::super) range: Range<usize>,
     /// Whether it is black or white inside a mask, where these mean hidden and shown.
     pub(in super::super) is_mask_value: bool,
+    /// Whether it is in a mask, where it says how much is shown.
+    pub(in super::super) is_in_mask: bool,
 }
 
 const ALLOWED: &[&str] = &["currentcolor", "none", "inherit", "transparent"];
@@ -81,6 +83,10 @@ pub(super) fn colors(icon: &Icon<'_>, sheets: Sheets<'_>) -> Vec<Color> {
         if ANIMATIONS.contains(&node.tag_name().name()) {
             continue;
         }
+        // What a program for drawing keeps for itself, such as the colour of its grid, is not drawn.
+        if node.tag_name().namespace().is_some_and(|namespace| namespace != SVG) {
+            continue;
+        }
         let Some(element) = elements.get(node.id()).filter(|element| !element.is_only_in_clip) else { continue };
         found.extend(built_in_color(icon, node, element, &cascade.winners(node)));
         // HTML parsers ignore the case of attribute names, so an inlined icon would use these too.
@@ -98,6 +104,7 @@ pub(super) fn colors(icon: &Icon<'_>, sheets: Sheets<'_>) -> Vec<Color> {
                     value: attribute.value().to_owned(),
                     range: value_range(&attribute),
                     is_mask_value,
+                    is_in_mask: element.is_only_in_mask,
                 });
             }
         }
@@ -139,7 +146,8 @@ pub(super) fn colors(icon: &Icon<'_>, sheets: Sheets<'_>) -> Vec<Color> {
             let in_mask =
                 !styled.is_sheet && elements.get(styled.element).is_some_and(|element| element.is_only_in_mask);
             let is_mask_value = in_mask && MASK_VALUES.contains(&text.to_ascii_lowercase().as_str());
-            found.push(Color { property: declaration.property.clone(), value: text, range, is_mask_value });
+            let property = declaration.property.clone();
+            found.push(Color { property, value: text, range, is_mask_value, is_in_mask: in_mask });
         }
     }
     found
@@ -165,6 +173,7 @@ fn built_in_color(icon: &Icon<'_>, node: Node<'_, '_>, element: &Element<'_>, se
         value,
         range,
         is_mask_value: false,
+        is_in_mask: false,
     };
     if makes_color {
         return Some(color("the paint", name.to_owned(), icon.tag(node)));

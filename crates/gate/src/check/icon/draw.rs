@@ -35,6 +35,9 @@ const CLIPPED: usize = 1_000;
 /// How many references may be drawn: each can have others below it, and is copied before anything is known of it.
 const USES: usize = 8;
 
+/// How long the text of an icon may be that is drawn, once more for each reference: a long line takes seconds.
+const TEXT: usize = 256 << 10;
+
 /// The size at which that is learned, in pixels.
 const SMALL: u16 = 32;
 
@@ -130,6 +133,7 @@ fn is_bounded(icon: &Icon<'_>) -> bool {
         icon.text.to_ascii_lowercase().matches("currentcolor").count() == icon.text.matches("currentColor").count();
     (uses == 0 || clips == 0)
         && uses <= USES
+        && icon.text.len() * (1 + uses) <= TEXT
         && is_spelled
         && clips * clipped <= CLIPPED
         && icon.shapes.len() <= COUNT

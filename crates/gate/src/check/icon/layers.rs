@@ -70,6 +70,9 @@ pub(super) fn is_bounded(icon: &Icon<'_>) -> bool {
     cost(icon).is_some_and(|cost| cost <= VISIT_LIMIT as u64)
 }
 
+/// As many bytes of a path cost about as much as a node, and icons are allowed some kilobytes.
+const PATH_PIECE: usize = 256;
+
 /// What drawing the icon costs, in nodes; `None` if that cannot be told, or is more than the limit.
 fn cost(icon: &Icon<'_>) -> Option<u64> {
     let dashes = Dashes::of(icon);
@@ -91,7 +94,8 @@ fn cost(icon: &Icon<'_>) -> Option<u64> {
     let own_cost = |node| {
         let dashes = dashes.as_ref().map_or(0, |dashes| dashes.cost(node));
         let own = if is_named(node, &["filter"]) { filter_cost(node, area, scale) } else { 1 };
-        own.saturating_add(dashes)
+        let path = attribute(node, "d").or_else(|| attribute(node, "points")).map_or(0, |text| text.len() / PATH_PIECE);
+        own.saturating_add(dashes).saturating_add(path as u64)
     };
     let mut left = VISIT_LIMIT as u64;
     let all = sums(icon, |node| drawing.edges_from(node, (&elements, &vertices), &mut left), own_cost)?;

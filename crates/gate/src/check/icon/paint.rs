@@ -61,7 +61,13 @@ pub(super) fn shapes(icon: &Icon<'_>, sheets: Sheets<'_>) -> Option<Vec<Shape>> 
         stroke_clear: false,
         stroke_thin: false,
     };
-    let ids = icon.elements().filter_map(|node| Some((sheets.elements.get(node.id())?.id?, node.id()))).collect();
+    // Of elements with one id, viewers take the first.
+    let mut ids = HashMap::new();
+    for node in icon.elements() {
+        if let Some(id) = sheets.elements.get(node.id()).and_then(|element| element.id) {
+            ids.entry(id).or_insert(node.id());
+        }
+    }
     let known = vec![None; icon.document.descendants().count()];
     let mut walk = Walk { icon, sheets, ids, known, shapes: Vec::new() };
     let mut visits = 0;

@@ -40,7 +40,7 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
             let is_link = ["href", "src", "base"].iter().any(|link| attribute.name().eq_ignore_ascii_case(link));
             if is_link && !trimmed(text).is_empty() && !trimmed(text).starts_with('#') {
                 refuse(report, value_range(&attribute), text);
-            } else if attribute.name() != "style" && text.contains('(') {
+            } else if !is_text(attribute.name()) && text.contains('(') {
                 refuse_outside(report, &value_range(&attribute), &value(text));
             }
         }
@@ -53,6 +53,11 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
             refuse_outside(report, &styled.css_range(&declaration.range), &declaration.value);
         }
     }
+}
+
+/// Whether an attribute is checked as CSS, or means nothing to viewers.
+fn is_text(name: &str) -> bool {
+    name == "style" || ["aria-", "data-"].iter().any(|begin| name.starts_with(begin))
 }
 
 /// Without what URLs may have around them: spaces and control characters of ASCII alone.

@@ -23,8 +23,13 @@ pub(crate) static RULE: Rule = Rule {
 
 fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
     for color in icon.colors.iter().filter(|color| !color.is_mask_value) {
+        let help = if color.is_in_mask {
+            "use white where the mask shows what it masks, and black where it does not"
+        } else {
+            "use currentColor, none, or a gradient whose stops are all currentColor; patterns and colour filters are not allowed"
+        };
         report
             .range(color.range.clone(), format!("{} is {}, not currentColor", color.property, quote(&color.value)))
-            .help("use currentColor, none, or a gradient whose stops are all currentColor; patterns and colour filters are not allowed");
+            .help(help);
     }
 }

@@ -89,9 +89,11 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
             .help("remove it");
     }
     let layout = icon.root_declarations(is_layout).into_iter();
-    for (range, declaration) in
-        layout.filter(|(_, one)| !NEUTRAL.contains(&one.text.trim().to_ascii_lowercase().as_str()))
-    {
+    let is_neutral = |text: &str| {
+        let text = text.to_ascii_lowercase();
+        NEUTRAL.contains(&text.trim().trim_end_matches("!important").trim())
+    };
+    for (range, declaration) in layout.filter(|(_, one)| !is_neutral(&one.text)) {
         let (property, value) = (&declaration.property, quote(&declaration.text));
         report
             .range(range, format!("the style sets {property} to {value}, and may set only how the icon is painted"))
@@ -107,7 +109,8 @@ fn is_size(property: &str) -> bool {
 
 /// Whether a property of CSS may let the root element cover what is beside it.
 fn is_layout(property: &str) -> bool {
-    !is_size(property) && !HARMLESS.iter().any(|harmless| property.starts_with(harmless))
+    // As an image, an icon with a scheme of its own is dark on dark.
+    property == "color-scheme" || !is_size(property) && !HARMLESS.iter().any(|harmless| property.starts_with(harmless))
 }
 
 fn problem(length: &str) -> Option<&'static str> {
@@ -135,7 +138,9 @@ mod tests {
         for property in ["width", "max-height", "inline-size", "min-block-size", "zoom"] {
             assert!(is_size(property) && !is_layout(property), "{property}");
         }
-        for property in ["padding-left", "position", "scale", "transform", "overflow", "flex", "vertical-align"] {
+        for property in
+            ["padding-left", "position", "scale", "transform", "overflow", "flex", "vertical-align", "color-scheme"]
+        {
             assert!(is_layout(property), "{property}");
         }
         for property in ["stroke-width", "flex-shrink", "line-height", "fill", "--own"] {
