@@ -1,8 +1,5 @@
 //! The typed model of a manifest, as the RFD and the public schema describe it.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -64,7 +61,7 @@ pub struct Distribution {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BinaryTarget {
-    /// The platform as written in the manifest; [`Platform`] has the known ones.
+    /// The platform as written in the manifest; [`Platform`](super::Platform) has the known ones.
     pub platform: String,
     /// URL of the archive.
     pub archive: String,
@@ -300,94 +297,6 @@ fn pairs(object: &Map<String, Value>, key: &str) -> Vec<(String, String)> {
     members.into_iter().flatten().filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
 }
 
-/// A platform that binaries can be built for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(into = "&str", try_from = "String")]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum Platform {
-    DarwinAarch64,
-    DarwinX8664,
-    LinuxAarch64,
-    LinuxX8664,
-    WindowsAarch64,
-    WindowsX8664,
-}
-
-impl Platform {
-    /// All platforms, sorted by name.
-    pub const ALL: [Self; 6] = [
-        Self::DarwinAarch64,
-        Self::DarwinX8664,
-        Self::LinuxAarch64,
-        Self::LinuxX8664,
-        Self::WindowsAarch64,
-        Self::WindowsX8664,
-    ];
-
-    /// The name in manifests: `OS-ARCH`.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::DarwinAarch64 => "darwin-aarch64",
-            Self::DarwinX8664 => "darwin-x86_64",
-            Self::LinuxAarch64 => "linux-aarch64",
-            Self::LinuxX8664 => "linux-x86_64",
-            Self::WindowsAarch64 => "windows-aarch64",
-            Self::WindowsX8664 => "windows-x86_64",
-        }
-    }
-
-    /// The platform that this program was built for; `None` if manifests have no name for it.
-    #[must_use]
-    pub fn host() -> Option<Self> {
-        let os = if cfg!(target_os = "macos") { "darwin" } else { std::env::consts::OS };
-        format!("{os}-{}", std::env::consts::ARCH).parse().ok()
-    }
-
-    /// The operating system: `darwin`, `linux` or `windows`.
-    #[must_use]
-    pub fn os(self) -> &'static str {
-        match self {
-            Self::DarwinAarch64 | Self::DarwinX8664 => "darwin",
-            Self::LinuxAarch64 | Self::LinuxX8664 => "linux",
-            Self::WindowsAarch64 | Self::WindowsX8664 => "windows",
-        }
-    }
-}
-
-impl fmt::Display for Platform {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-/// The text is not a known platform.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a platform; known are darwin, linux and windows, each with aarch64 and x86_64")]
-pub struct UnknownPlatform;
-
-impl From<Platform> for &str {
-    fn from(platform: Platform) -> Self {
-        platform.as_str()
-    }
-}
-
-impl TryFrom<String> for Platform {
-    type Error = UnknownPlatform;
-
-    fn try_from(text: String) -> Result<Self, UnknownPlatform> {
-        text.parse()
-    }
-}
-
-impl FromStr for Platform {
-    type Err = UnknownPlatform;
-
-    fn from_str(text: &str) -> Result<Self, UnknownPlatform> {
-        Self::ALL.into_iter().find(|platform| platform.as_str() == text).ok_or(UnknownPlatform)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -411,14 +320,5 @@ mod tests {
             ["", "1.0.0-preview.1"]
         );
         assert_eq!(Agent::from_json(&json!([])), Agent::default());
-    }
-
-    #[test]
-    fn platforms_are_known_by_their_names() {
-        for platform in Platform::ALL {
-            assert_eq!(platform.as_str().parse(), Ok(platform));
-            assert!(platform.as_str().starts_with(platform.os()));
-        }
-        assert_eq!("linux-riscv64".parse::<Platform>(), Err(UnknownPlatform));
     }
 }
