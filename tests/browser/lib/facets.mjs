@@ -29,10 +29,12 @@ const CHECKS = {
   'session/fork': ['sessions/fork'],
   'prompt/image': ['turns/images'],
   'prompt/embedded-context': ['turns/embedded-context'],
+  'mcp/http': ['turns/mcp-http'],
 };
 
 const isRefuted = (row, feature) => (row.examination?.checks || [])
-  .some(({ id, result }) => ['fail', 'warning'].includes(result) && (CHECKS[feature] || []).includes(id));
+  .some(({ id, result, message }) => ['fail', 'warning'].includes(result) && (CHECKS[feature] || []).includes(id)
+    && (feature !== 'mcp/http' || message.includes('if it has an HTTP MCP server')));
 
 const hasCapability = (row, slug) => {
   if (!row) return false;

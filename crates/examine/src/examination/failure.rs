@@ -8,6 +8,9 @@ pub(super) const OUT_OF_TIME: &str = "the examination exceeded its time limit";
 /// The start of the message of a check whose agent waited for a processor too long to be judged.
 pub(super) const BUSY: &str = "the machine was too busy";
 
+/// The circumstance in which an agent that opens other sessions opens none.
+pub(super) const WITH_HTTP_SERVER: &str = "if it has an HTTP MCP server";
+
 /// Why a check did not pass. The texts are safe to print; those of `Fail` and `Silent` lack their subject, "the agent".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CheckFailure {

@@ -57,7 +57,7 @@ impl Opening {
 /// What confirms or refutes a feature.
 struct Evidence {
     feature: &'static str,
-    /// The checks of an examination that use the feature. One that fails refutes it, another one that passes confirms it.
+    /// The checks of an examination that use the feature. One that refutes it weighs more than another one that passes.
     checks: &'static [&'static str],
     /// The method that was called after `initialize`.
     method: &'static str,
@@ -85,6 +85,7 @@ const EVIDENCE: &[Evidence] = &[
     checks("session/inject", &["drafts/inject-queue", "drafts/inject-steer", "drafts/inject-delivered"]),
     checks("prompt/image", &["turns/images"]),
     checks("prompt/embedded-context", &["turns/embedded-context"]),
+    checks("mcp/http", &["turns/mcp-http"]),
     checks("mcp/acp", &["drafts/mcp-connect", "drafts/mcp-call"]),
     call("providers", &[], "providers/list"),
     checks("elicitation", &["drafts/elicitation-form", "drafts/elicitation-url"]),
@@ -137,13 +138,13 @@ impl Evidence {
         // An examination of an earlier version says nothing about this one.
         let examined = answer.examined.as_ref().filter(|found| answer.version.as_ref() == Some(&found.version));
         let results = examined.into_iter().flat_map(|examined| &examined.record.checks);
-        let verdicts = results.filter(|check| self.checks.contains(&check.id.as_str())).map(|check| check.verdict);
         let mut of_checks = None;
-        for verdict in verdicts {
-            match verdict {
-                CheckVerdict::Fail | CheckVerdict::Warning => return Some(Support::Failed),
-                CheckVerdict::Pass => of_checks = Some(Support::Tested),
-                CheckVerdict::NotExercised => {}
+        for check in results.filter(|check| self.checks.contains(&check.id.as_str())) {
+            if check.refutes() {
+                return Some(Support::Failed);
+            }
+            if check.verdict == CheckVerdict::Pass {
+                of_checks = Some(Support::Tested);
             }
         }
         of_checks.or_else(|| match answer.probes.get(self.method)?.as_str() {
@@ -217,7 +218,7 @@ pub(super) static GROUPS: [Group; 5] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use acp_registry_examine::examination::find;
+    use acp_registry_examine::examination::{CHECKS, find};
     use acp_registry_gate::verify::Snapshot;
     use serde_json::{Value, json};
 
@@ -245,6 +246,21 @@ mod tests {
         for feature in ["session/load", "session/fork", "session/list", "nes"] {
             assert_eq!(Support::of(&answer, feature), Support::Failed, "{feature}");
         }
+    }
+
+    #[test]
+    fn an_agent_that_opens_a_session_with_an_http_server_takes_such_servers() {
+        let of = |result: &str, message: &str| {
+            let mut answer = answer(&json!({ "mcp/http": true }), &json!({}), &[("turns/mcp-http", result)]);
+            answer.examined.as_mut().unwrap().record.checks[0].message = Some(message.to_owned());
+            Support::of(&answer, "mcp/http")
+        };
+        let refused = "the agent answers `session/new` with error -32603: `x` if it has an HTTP MCP server";
+        let changed = "the agent sends `a` instead of `b` in the `headers` of an HTTP MCP server";
+        assert_eq!(of("pass", ""), Support::Tested);
+        assert_eq!(of("warning", refused), Support::Failed);
+        assert_eq!(of("warning", changed), Support::Announced);
+        assert_eq!(of("not_exercised", refused), Support::Announced);
     }
 
     #[test]
@@ -296,6 +312,9 @@ mod tests {
     fn evidence_names_checks_and_states_have_names_of_their_own() {
         for check in EVIDENCE.iter().flat_map(|evidence| evidence.checks) {
             assert!(find(check).is_some(), "{check}");
+        }
+        for check in CHECKS.iter().filter(|check| check.summary.contains("if it advertises")) {
+            assert!(EVIDENCE.iter().any(|evidence| evidence.checks.contains(&check.id)), "{}", check.id);
         }
         let states =
             [Support::Tested, Support::Announced, Support::NeedsSignIn, Support::Failed, Support::No, Support::Unknown];

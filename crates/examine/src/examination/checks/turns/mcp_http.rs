@@ -1,4 +1,5 @@
 use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, quote};
+use crate::examination::failure::WITH_HTTP_SERVER;
 use crate::examination::server::VALUE;
 
 pub(super) static CHECK: Check = Check {
@@ -27,7 +28,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let (session, _) = agent.session_with(&server).await.map_err(|failure| match failure {
         CheckFailure::NotExercised(text) => {
             let text = text.strip_prefix("the agent ").unwrap_or(&text);
-            CheckFailure::Fail(format!("{text} if it has an HTTP MCP server"))
+            CheckFailure::Fail(format!("{text} {WITH_HTTP_SERVER}"))
         }
         other => other,
     })?;
