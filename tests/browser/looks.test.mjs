@@ -90,6 +90,37 @@ for (const font of fonts) {
   }, { font }));
 }
 
+/// Which of these cover another one, and which cannot be clicked.
+const covered = (page) => page.evaluate(() => {
+  const parts = ['toggle', 'count', 'clear', 'sort'].map((id) => document.getElementById(id)).filter((part) => part.checkVisibility());
+  const places = parts.map((part) => {
+    const range = document.createRange();
+    range.selectNodeContents(part);
+    return (part.matches('p') ? range : part).getBoundingClientRect();
+  });
+  return parts.filter((part, at) => {
+    const one = places[at];
+    const meets = (other) => other !== one && one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
+    return places.some(meets) || !part.contains(document.elementFromPoint((one.left + one.right) / 2, (one.top + one.bottom) / 2));
+  }).map((part) => part.id);
+});
+
+for (const font of fonts) {
+  test(`no control covers the number of results, however wide the window and large the text, in ${font}`, () => open('?q=code&license=open', async (page) => {
+    await answered(page);
+    for (const fontSize of [16, 24]) for (const width of [320, 375, 479, 481, 768, 959, 961, 1280]) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.evaluate((size) => {
+        document.documentElement.style.fontSize = `${size}px`;
+        document.getElementById('toggle').lastElementChild.textContent = ' (12)';
+        document.getElementById('count').scrollIntoView({ block: 'center' });
+      }, fontSize);
+      assert.deepEqual(await covered(page), [], `${width} px, text of ${fontSize} px`);
+      assert.deepEqual(await outside(page), [], `${width} px, text of ${fontSize} px`);
+    }
+  }, { font }));
+}
+
 test('paper gets the content and nothing to press', () => open('agents/goose/', async (page) => {
   await page.emulateMedia({ media: 'print' });
   for (const selector of ['.top', 'footer', '.copy', '.skip']) assert.ok(!await page.locator(selector).first().isVisible(), selector);
