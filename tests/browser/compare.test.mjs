@@ -55,6 +55,31 @@ test('a page that cannot be loaded is said, and loaded again later', () => open(
   await comparing(page, ['Gemini CLI', 'goose']);
 }, { allow: /ERR_FAILED/ }));
 
+test('what is awaited is said in place of the whole matrix', () => open('matrix/', async (page) => {
+  await page.clock.install();
+  const held = [];
+  await page.route('**/agents/{gemini,goose}/', (route) => held.push(route));
+  await page.goto(`${site().url}matrix/?ids=gemini,goose`);
+  await page.waitForFunction(() => document.getElementById('said').textContent === 'Loading 2 agents…');
+  await page.clock.fastForward(10_000);
+  assert.ok(!await page.locator('#all').isVisible());
+  while (held.length < 2) await page.waitForTimeout(20);
+  await held[0].continue();
+  await held[1].abort('timedout');
+  await comparing(page, ['Gemini CLI']);
+  assert.match(await said(page), /^1 agent compared.* Could not be loaded: “goose”\.$/);
+}, { allow: /TIMED_OUT/ }));
+
+test('a list of agents that cannot be loaded makes no agent unknown', () => open('matrix/', async (page) => {
+  await page.route('**/catalog.*.json', (route) => route.abort());
+  await page.locator('#add').fill('goose');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => document.getElementById('said').textContent === 'The list of agents could not be loaded.');
+  await page.unroute('**/catalog.*.json');
+  await page.keyboard.press('Enter');
+  await comparing(page, ['goose']);
+}, { allow: /ERR_FAILED/ }));
+
 test('licence, sign-in and capabilities are those of the agents', () => open('matrix/?ids=claude-acp,gemini', async (page) => {
   await comparing(page, ['Claude Agent', 'Gemini CLI']);
   const { agents, answers } = data('bundled');

@@ -4,6 +4,8 @@
   'use strict';
   const MOST = 6;
   const PROVEN = 'Proven';
+  // How long a page may take, in milliseconds.
+  const PATIENCE = 30_000;
   const STATES = ['tested', 'announced', 'auth', 'failed', 'no', 'none'];
   const at = (id) => document.getElementById(id);
   const part = at('compare'), { root, catalog } = part.dataset;
@@ -13,6 +15,7 @@
   const pages = new Map();
   let ids = [], over = 0, asked = 0, names;
 
+  const count = (n) => `${n} ${n === 1 ? 'agent' : 'agents'}`;
   const make = (name, text, set) => Object.assign(document.createElement(name), { textContent: text }, set);
 
   // ---- agents
@@ -42,7 +45,8 @@
           else if (request.status === 404 || request.status === 200) done(null);
           else fail();
         };
-        request.onerror = fail;
+        request.timeout = PATIENCE;
+        request.onerror = request.ontimeout = fail;
         request.send();
       }));
     }
@@ -103,13 +107,17 @@
 
   const show = async () => {
     const mine = ++asked;
+    if (ids.length) {
+      said.textContent = `Loading ${count(ids.length)}…`;
+      at('all').hidden = true;
+    }
     const loaded = await Promise.all(ids.map(async (id) => [id, await load(id)]));
     if (mine !== asked) return;
     const agents = loaded.filter(([, agent]) => agent);
     const list = (wanted) => loaded.filter(([, agent]) => agent === wanted).map(([id]) => `“${id.slice(0, 80)}”`).join(', ');
     const unknown = list(null), failed = list(undefined);
     said.textContent = [
-      agents.length && `${agents.length} ${agents.length === 1 ? 'agent' : 'agents'} compared; add ${agents.length === 1 ? 'one' : 'another'} by name.`,
+      agents.length && `${count(agents.length)} compared; add ${agents.length === 1 ? 'one' : 'another'} by name.`,
       unknown && `Not in this registry: ${unknown}.`,
       failed && `Could not be loaded: ${failed}.`,
       over && `Left out, because ${MOST} fit: ${over} more.`,
@@ -146,16 +154,16 @@
   };
 
   const offer = () => {
-    const count = ticks.filter((tick) => tick.checked).length;
-    go.hidden = !count;
-    go.textContent = `Compare ${count} ${count === 1 ? 'agent' : 'agents'}`;
-    for (const tick of ticks) tick.disabled = count >= MOST && !tick.checked;
+    const n = ticks.filter((tick) => tick.checked).length;
+    go.hidden = !n;
+    go.textContent = `Compare ${count(n)}`;
+    for (const tick of ticks) tick.disabled = n >= MOST && !tick.checked;
   };
 
   // Ids and names of all agents.
   const loadNames = () => names ||= fetch(catalog).then((answer) => answer.json()).then(({ id, name }) => (
     id.map((one, i) => [one, name[i] || one.replaceAll('-', ' ')])
-  )).catch(() => { names = undefined; return []; });
+  )).catch((error) => { names = undefined; throw error; });
 
   const matching = async (text) => {
     const wanted = text.trim().toLowerCase();
@@ -166,7 +174,7 @@
 
   const suggest = async () => {
     const mine = box.value;
-    const found = await matching(mine);
+    const found = await matching(mine).catch(() => []);
     if (mine === box.value) at('names').replaceChildren(...found.slice(0, 20).map(([id, name]) => make('option', '', { value: name, label: id })));
   };
 
@@ -176,8 +184,10 @@
     event.preventDefault();
     const text = box.value.trim();
     if (!text) return;
-    const [found, second] = await matching(text);
-    if (!found || second) said.textContent = `${found ? 'Several agents match' : 'No agent is called'} “${text}”.`;
+    const matches = await matching(text).catch(() => null);
+    const [found, second] = matches || [];
+    if (!matches) said.textContent = 'The list of agents could not be loaded.';
+    else if (!found || second) said.textContent = `${found ? 'Several agents match' : 'No agent is called'} “${text}”.`;
     else if (ids.length >= MOST) said.textContent = `${MOST} agents are compared at most; remove one first.`;
     else { box.value = ''; turn([...new Set([...ids, found[0]])]); }
   });
