@@ -273,6 +273,35 @@ fn a_list_of_versions_without_the_current_one_says_so() {
     assert!(!page.contains("day not known"));
 }
 
+/// A hold keeps versions out of the index, and feeds tell what one can install.
+#[test]
+fn versions_that_a_hold_keeps_back_are_marked_and_in_no_feed() {
+    let mut agents = agents(2);
+    agents[0]["held"] = json!({ "version": "1.0.0", "reason": "r" });
+    let event = |id: &str, day: &str, kind: &str, version: &str| json!({ "time": format!("2026-11-{day}T10:00:00Z"), "event": kind, "id": id, "name": "A", "version": version, "from": "0.9.0" });
+    let history = json!({ "schema": 1, "events": [
+        event("a00000", "04", "updated", "2.0.0"), event("a00000", "03", "updated", "1.0.0"),
+        event("a00001", "02", "added", "1.0.0"), event("a00000", "01", "added", "0.9.0"),
+    ] });
+    let files = site_with(&agents, &json!({ "agents": [] }), &history, &without_pictures());
+    let page = text(&files, "agents/a00000/index.html");
+    assert!(page.contains("<bdi>2.0.0</bdi> <span class=\"version\">Held back</span>"), "{page}");
+    assert!(page.contains("<dt>Updated</dt><dd><time datetime=\"2026-11-03\">") && !page.contains("day not known"));
+    assert!(
+        text(&files, "agents/a00000/index.md").contains("- 2026-11-04: held back 2.0.0\n- 2026-11-03: updated 1.0.0")
+    );
+    assert!(text(&files, "changes/index.html").contains("<span class=\"kind updated\">Held back</span>"));
+    // A feed is as old as its newest entry, whatever other feeds have.
+    for (feed, day, entries) in [("updated.atom", "03", 1), ("new.atom", "02", 2), ("agents/a00000/feed.atom", "03", 2)]
+    {
+        let feed = text(&files, feed);
+        assert!(!feed.contains("2.0.0") && feed.matches("<entry>").count() == entries, "{feed}");
+        let (head, _) = feed.split_once("<entry>").unwrap();
+        assert!(head.contains(&format!("<updated>2026-11-{day}T10:00:00Z</updated>")), "{feed}");
+    }
+    assert!(text(&files, "history.json").contains("2.0.0"));
+}
+
 #[test]
 fn events_of_the_same_second_have_ids_of_their_own() {
     let agents = agents(1);

@@ -1,6 +1,6 @@
 //! The changes of a registry: `/changes/`, feeds and `history.json`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use askama::Template;
@@ -44,23 +44,24 @@ pub(super) struct Changelog<'a> {
     site: &'a Site,
     extent: &'a Extent,
     events: Vec<&'a HistoryEvent>,
-    present: BTreeSet<&'a str>,
+    present: BTreeMap<&'a str, &'a Listing<'a>>,
 }
 
 impl<'a> Changelog<'a> {
     /// Selects the events of published and withdrawn agents. Agents of the registry that are not in the index are
     /// omitted.
     pub(super) fn new(site: &'a Site, history: &'a History, listings: &'a [Listing<'_>]) -> Self {
-        let present: BTreeSet<&str> = listings.iter().map(|listing| listing.id.as_str()).collect();
+        let present: BTreeMap<&str, &Listing<'_>> =
+            listings.iter().map(|listing| (listing.id.as_str(), listing)).collect();
         let agents = history.by_agent();
         let is_gone = |id: &str| agents[id].first().is_some_and(|event| event.kind == EventKind::Withdrawn);
-        let is_told = |event: &&HistoryEvent| present.contains(event.id.as_str()) || is_gone(&event.id);
+        let is_told = |event: &&HistoryEvent| present.contains_key(event.id.as_str()) || is_gone(&event.id);
         let events = history.events().iter().filter(is_told).collect();
         Self { site, extent: history.extent(), events, present }
     }
 
     fn change(&self, event: &HistoryEvent) -> AgentChange {
-        AgentChange::new(event, self.present.contains(event.id.as_str()))
+        AgentChange::new(event, self.present.get(event.id.as_str()).copied())
     }
 
     /// Renders `/changes/` and its further pages `/changes/N/`.
@@ -100,8 +101,8 @@ impl<'a> Changelog<'a> {
     pub(super) fn feeds(&self) -> Result<Vec<SiteFile>, SiteError> {
         let Some(newest) = self.events.first().filter(|_| self.site.has_address()) else { return Ok(Vec::new()) };
         let one = |path: &str, title: &str, is_in: fn(&EventKind) -> bool| -> Result<SiteFile, SiteError> {
-            let events = self.events.iter().filter(|event| is_in(&event.kind)).take(ENTRIES);
-            let changes: Vec<AgentChange> = events.map(|event| self.change(event)).collect();
+            let changes = self.events.iter().filter(|event| is_in(&event.kind)).map(|event| self.change(event));
+            let changes: Vec<AgentChange> = changes.filter(|change| !change.is_held_back).take(ENTRIES).collect();
             Ok(feed(&self.site.base_url, path, "changes/", title, newest.time, &changes)?)
         };
         Ok(vec![
@@ -123,10 +124,12 @@ pub(super) fn agent_feed(site: &Site, listing: &Listing<'_>) -> Result<Option<Si
     let Some(newest) = listing.events.first().filter(|_| site.has_address()) else { return Ok(None) };
     let page = format!("agents/{}/", listing.id);
     let (path, title) = (format!("{page}feed.atom"), format!("{}: versions", listing.name));
-    Ok(Some(feed(&site.base_url, &path, &page, &title, newest.time, &AgentChange::of(listing))?))
+    let events = listing.events_in_index().iter().take(ENTRIES);
+    let changes: Vec<AgentChange> = events.map(|event| AgentChange::new(event, Some(listing))).collect();
+    Ok(Some(feed(&site.base_url, &path, &page, &title, newest.time, &changes)?))
 }
 
-/// Renders the feed at a path, with the same changes as a page. The newest event may be in another feed.
+/// Renders the feed at a path, with the same changes as a page. A feed without any is as old as the newest event elsewhere.
 fn feed(
     base: &str,
     path: &str,
@@ -150,7 +153,8 @@ fn feed(
             summary: summary(change),
         }
     };
-    let (page, updated) = (format!("{base}/{page}"), newest.to_string());
+    let (page, updated) =
+        (format!("{base}/{page}"), changes.first().map_or(newest.to_string(), |last| last.time.clone()));
     let bytes = text::feed(&format!("{base}/{path}"), &page, title, &updated, changes.iter().enumerate().map(entry))?;
     Ok((path.to_owned(), bytes))
 }
@@ -182,33 +186,38 @@ pub(super) struct AgentChange {
     pub(super) release: Option<String>,
     /// Whether the agent has a page.
     pub(super) is_there: bool,
+    /// Whether a hold keeps the version out of the index.
+    pub(super) is_held_back: bool,
 }
 
 impl AgentChange {
-    pub(super) fn new(event: &HistoryEvent, is_there: bool) -> Self {
+    /// An event of an agent, which the index has or not.
+    fn new(event: &HistoryEvent, listing: Option<&Listing<'_>>) -> Self {
         let name = shown(&event.name, 80);
         let (label, from) = match &event.kind {
             EventKind::Added => ("New", None),
             EventKind::Updated { from } => ("Updated", Some(shown(from, 40))),
             EventKind::Withdrawn => ("Withdrawn", None),
         };
+        let is_held_back = listing.is_some_and(|listing| listing.holds_back(event));
         Self {
             id: event.id.clone(),
             kind: event.kind.as_str(),
-            label,
+            label: if is_held_back { "Held back" } else { label },
             name: if name.is_empty() { event.id.clone() } else { name },
             version: shown(&event.version, 40),
             from,
             time: event.time.to_string(),
             day: event.time.day(),
             release: event.release.clone(),
-            is_there,
+            is_there: listing.is_some(),
+            is_held_back,
         }
     }
 
     /// The latest events of an agent.
     pub(super) fn of(listing: &Listing<'_>) -> Vec<Self> {
-        listing.events.iter().take(ENTRIES).map(|event| Self::new(event, true)).collect()
+        listing.events.iter().take(ENTRIES).map(|event| Self::new(event, Some(listing))).collect()
     }
 }
 
@@ -232,6 +241,7 @@ mod tests {
             day: "2026-01-01".to_owned(),
             release: None,
             is_there: false,
+            is_held_back: false,
         };
         let newest = "2026-01-01T00:00:00Z".parse().unwrap();
         let (path, page) = ("agents/a/feed.atom", "agents/a/");

@@ -318,7 +318,7 @@ impl Past {
             change.release = entry.and_then(release_page_of_entry);
         }
         Self {
-            is_dated: changes.first().is_none_or(|last| last.version == listing.version),
+            is_dated: changes.is_empty() || listing.updated().is_some(),
             held,
             recalls: levels.iter().take(RECALLS).map(|one| (one.written.clone(), one.to_string())).collect(),
             recalled: options.revocations.find(id, version).map(ToString::to_string),

@@ -59,6 +59,8 @@ pub(super) struct Listing<'a> {
     pub(super) unanswered: Option<&'a Unanswered>,
     /// The events of the agent, newest first.
     pub(super) events: Vec<&'a HistoryEvent>,
+    /// How many of them are of versions that a hold keeps out of the index.
+    held_back: usize,
     /// The version as the entry has it.
     current: String,
     /// Whether the index has an older version than the registry.
@@ -91,6 +93,9 @@ impl<'a> Listing<'a> {
         let commands = own().filter_map(|package| package.command.as_deref());
         let commands = binary.iter().map(|target| target.cmd.as_str()).chain(commands);
         let license = agent.license.as_deref().map(|license| shown(license, LICENSE));
+        let events = history.get(agent.id.as_str()).cloned().unwrap_or_default();
+        let is_held = members.get(HELD).is_some_and(|held| HeldVersion::parse(held, &agent.version).is_some());
+        let is_later = |event: &&&HistoryEvent| is_held && event.version != agent.version;
         Some(Self {
             id: agent.id.clone(),
             name: display_name(&agent.name, &agent.id),
@@ -103,8 +108,9 @@ impl<'a> Listing<'a> {
             bits: facets::bits(&agent, answer, unanswered),
             answer,
             unanswered,
-            events: history.get(agent.id.as_str()).cloned().unwrap_or_default(),
-            is_held: members.get(HELD).is_some_and(|held| HeldVersion::parse(held, &agent.version).is_some()),
+            held_back: events.iter().take_while(is_later).count(),
+            events,
+            is_held,
             recall: revocations.find(&agent.id, &agent.version).map(|recall| recall.level),
             current: agent.version,
             entry,
@@ -197,6 +203,16 @@ impl<'a> Listing<'a> {
         Level::OF_COMMANDS.into_iter().rev().find(|level| *level > Level::Handshake && record.meets(*level))
     }
 
+    /// The events of the agent without those of versions that a hold keeps out of the index, newest first.
+    pub(super) fn events_in_index(&self) -> &[&'a HistoryEvent] {
+        &self.events[self.held_back..]
+    }
+
+    /// Whether a hold keeps the version of an event out of the index.
+    pub(super) fn holds_back(&self, event: &HistoryEvent) -> bool {
+        self.events[..self.held_back].contains(&event)
+    }
+
     /// When the agent was added; the last time, if it was added more than once.
     pub(super) fn added(&self) -> Option<Timestamp> {
         self.events.iter().find(|event| event.kind == EventKind::Added).map(|event| event.time)
@@ -204,7 +220,7 @@ impl<'a> Listing<'a> {
 
     /// When the agent got its current version.
     pub(super) fn updated(&self) -> Option<Timestamp> {
-        let last = self.events.first().filter(|event| event.kind != EventKind::Withdrawn)?;
+        let last = self.events_in_index().first().filter(|event| event.kind != EventKind::Withdrawn)?;
         (last.version == self.current).then_some(last.time)
     }
 
