@@ -105,14 +105,14 @@ fn table<'a, I, T: Ord>(items: &'a [I], of: fn(&'a I) -> T) -> (Vec<usize>, Vec<
 }
 
 /// Phrases that mean the same, and what: 0 for a filler, a text for another word, a list of texts for the names of a family of
-/// models, the path and the name of an editor, and for a class
+/// models, the name of an editor and its client, and for a class
 /// `[column, bits, bits of agents of which it is not known, label]`.
 fn phrases() -> Vec<(&'static [&'static str], Value)> {
     let meaning = |meaning: Meaning| match meaning {
         Meaning::Filler => json!(0),
         Meaning::Word(other) => json!(other),
         Meaning::Family(names) => json!(names),
-        Meaning::Editor(name, client) => json!({ "path": format!("editors/{client}/"), "name": name }),
+        Meaning::Editor(name, client) => json!({ "name": name, "client": client }),
         Meaning::Class(class) => {
             let (column, bits, unknown) = class_bits(class);
             class_json(column, bits, unknown)

@@ -108,7 +108,7 @@ export const open = async (data, pieces) => {
       if (meaning === 0) continue;
       const term = { text };
       if (typeof meaning === 'string') term.text = meaning;
-      else if (meaning?.path) term.editor = meaning;
+      else if (meaning?.client) term.editor = meaning;
       else if (meaning) term[typeof meaning[0] === 'string' ? 'others' : 'class'] = meaning;
       // Systems and processors are bits of one column: together, they mean one platform.
       const earlier = term.class?.[2] && terms.find((one) => one.class?.[0] === meaning[0] && one.class[1] & meaning[1]);

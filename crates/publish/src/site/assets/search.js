@@ -233,13 +233,13 @@
       if (read) return [`“${text}” is read as ${read.slice(0, 3).map((word) => `“${word}”`).join(' or ')}`];
       if (!editor) return of ? [of[3]] : [];
       const link = document.createElement('a');
-      link.href = `./${editor.path}`;
+      link.href = `./editors/${editor.client}/`;
       link.textContent = `All agents work in ${editor.name}: set one up`;
       return [link];
     });
     similar = terms.some(({ read }) => read?.length);
-    const path = terms.find((term) => term.editor)?.editor.path;
-    editor = path ? `#${path.split('/')[1]}` : '';
+    const client = terms.find((term) => term.editor)?.editor.client;
+    editor = client ? `#${client}` : '';
     read.replaceChildren(...parts.flatMap((part, i) => (i ? [' · ', part] : [part])));
     read.hidden = !parts.length;
   };
