@@ -280,3 +280,25 @@ fn the_history_of_an_agent_that_starts_no_more_is_told() {
     assert_eq!(document["examinations"].as_array().unwrap().len(), 2);
     assert!(text(&files, "examined.atom").contains("turns: incomplete after passed in 0.9.0"));
 }
+
+#[test]
+fn an_examination_without_an_answer_is_incomplete_wherever_it_is_told() {
+    let why = json!("the agent did not answer `initialize`");
+    let mut examined = examination(&[check("protocol/ids", "not_exercised", &why)]);
+    examined["reached"] = Value::Null;
+    let row = json!({ "id": "a00000", "version": "1.0.0", "verdict": "fail", "reason": "exited", "checked_at": "2026-11-22T00:00:00Z",
+        "examination": examined });
+    let files = site_of(&agents(2), &json!({ "agents": [row] }));
+    check_pages(&files);
+    let agent = text(&files, "agents/a00000/index.html");
+    let judged = "incomplete: 1 of 1 checks could not run; mostly: the agent did not answer `initialize`";
+    assert!(agent.contains(&format!("Up to the level <code>protocol</code>: <bdi>{judged}</bdi>")), "{agent}");
+    let facets: Value = serde_json::from_str(&text(&files, "facets.json")).unwrap();
+    let tested = &facets["facets"]["tested"];
+    assert_eq!((&tested["incomplete"], &tested["untested"]), (&json!(["a00000"]), &json!(["a00001"])));
+    let document: Value = serde_json::from_str(&text(&files, "examinations.json")).unwrap();
+    assert_eq!(document["examinations"][0]["judgements"], json!({ "protocol": "incomplete" }));
+    // No verdict has changed: the feed is as old as the examination.
+    let feed = text(&files, "examined.atom");
+    assert!(!feed.contains("<entry>") && feed.contains("<updated>2026-11-22T00:00:00Z</updated>"), "{feed}");
+}

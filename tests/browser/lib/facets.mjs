@@ -89,7 +89,7 @@ export const matching = ({ agents, answers, silent }, choice) => {
       && any('license', (slug) => license(agent.license) === slug)
       && any('auth', (slug) => auth(row).includes(slug))
       && any('started', (slug) => started(row, silent.get(agent.id)) === slug)
-      && any('tested', (slug) => tested(row).includes(slug))
+      && any('tested', (slug) => tested(row || silent.get(agent.id)).includes(slug))
       && any('protocol', (slug) => (row?.protocol_version ? `v${row.protocol_version}` : 'untested') === slug)
       && wanted('cap').every((slug) => hasCapability(row, slug));
   }).map(({ id }) => id).sort();

@@ -154,6 +154,8 @@ pub struct Unanswered {
     pub reason: String,
     /// The exit code with which it ended by itself, if it did.
     pub exit_code: Option<i64>,
+    /// The examination of this version, or of an earlier one.
+    pub examined: Option<EarlierExamination>,
     /// What the examinations of its versions came to, the newest last.
     pub past: Vec<PastExamination>,
 }
@@ -170,6 +172,7 @@ impl Unanswered {
             day: text("checked_at").and_then(day),
             reason: text("reason")?.to_owned(),
             exit_code: row.get("exit").filter(|exit| exit["how"] == "exited").and_then(|exit| exit["code"].as_i64()),
+            examined: EarlierExamination::of(row),
             past: PastExamination::all(row),
         })
     }

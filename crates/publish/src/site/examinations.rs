@@ -155,9 +155,10 @@ fn feed(site: &Site, lines: &[Line<'_>]) -> io::Result<Vec<u8>> {
     let base = &site.base_url;
     let changed: Vec<(&Line<'_>, String)> =
         lines.iter().filter_map(|line| Some((line, line.change()?))).take(ENTRIES).collect();
-    // A day is known to the day only. Without one, the feed has never changed.
+    // A day is known to the day only. A feed without an entry is as old as the last examination.
     let time = |day: Option<&str>| format!("{}T00:00:00Z", day.unwrap_or("1970-01-01"));
-    let updated = time(changed.first().and_then(|(line, _)| line.past.day.as_deref()));
+    let last = changed.first().map(|(line, _)| *line).or(lines.first());
+    let updated = time(last.and_then(|line| line.past.day.as_deref()));
     let entries = changed.iter().map(|(line, change)| {
         let (page, time) = (format!("{base}/agents/{}/", line.listing.id), time(line.past.day.as_deref()));
         let failed = line.failed();

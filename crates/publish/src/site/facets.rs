@@ -222,7 +222,7 @@ pub(super) fn bits(agent: &Agent, answer: Option<&LastAnswer>, unanswered: Optio
         LicenseKind::Proprietary => PROPRIETARY,
         LicenseKind::Unstated => UNLICENSED,
     };
-    bits[EXAMINED] = answer.and_then(|answer| answer.examined.as_ref()).map_or(UNEXAMINED, examined);
+    bits[EXAMINED] = examination(answer, unanswered).map_or(UNEXAMINED, examined);
     bits[STARTED] = match (answer, unanswered) {
         (Some(_), _) => 1,
         (None, Some(Unanswered { day: Some(_), .. })) => 1 << 1,
@@ -246,6 +246,15 @@ pub(super) fn bits(agent: &Agent, answer: Option<&LastAnswer>, unanswered: Optio
         _ => 4,
     };
     bits
+}
+
+/// The last examination of an agent, whether it answered or not.
+pub(super) fn examination<'a>(
+    answer: Option<&'a LastAnswer>,
+    unanswered: Option<&'a Unanswered>,
+) -> Option<&'a EarlierExamination> {
+    let unanswered = unanswered.and_then(|unanswered| unanswered.examined.as_ref());
+    answer.map_or(unanswered, |answer| answer.examined.as_ref())
 }
 
 /// The levels whose requirements an agent keeps, and why it does not keep those of the level that was asked for.
@@ -361,6 +370,7 @@ mod tests {
             day: day.map(Into::into),
             reason: "x".into(),
             exit_code: None,
+            examined: None,
             past: Vec::new(),
         };
         let of = |answer: Option<&LastAnswer>, found: Option<Unanswered>| {

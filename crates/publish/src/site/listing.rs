@@ -129,7 +129,7 @@ impl<'a> Listing<'a> {
 
     /// The last examination of the agent, if there was one.
     pub(super) fn examined(&self) -> Option<&'a EarlierExamination> {
-        self.answer?.examined.as_ref()
+        facets::examination(self.answer, self.unanswered)
     }
 
     /// The version that answered last, as pages show it.
