@@ -268,6 +268,11 @@ fn without_an_address_all_links_are_relative_and_nothing_is_published() {
     for (name, content) in &files {
         assert!(!String::from_utf8_lossy(content).contains(DEFAULT_BASE_URL), "{name}");
     }
+    // Commands name an address that says what is missing.
+    for name in ["agents/a/index.html", "api/index.html"] {
+        let page = env.read(&format!("out/{name}"));
+        assert!(page.contains("https://base-url-is-not-set.invalid") && !page.contains("127.0.0.1"), "{name}");
+    }
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
     for absolute in ["sitemap.xml", "opensearch.xml", "new.atom", "updated.atom"] {
         assert!(!names.contains(&absolute), "{absolute}");

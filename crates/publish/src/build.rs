@@ -89,8 +89,7 @@ pub fn build<T>(request: &BuildRequest<'_>, then: impl FnOnce(&Checked, Result<&
     let known = Known::of(&documents.capabilities);
     let config = request.check.config;
     let base_url = tree::base_url(request.base_url, config, &request.registry.root);
-    // Commands need some address. The last one says what is missing, and leads nowhere.
-    let published = site.published.or(base_url).unwrap_or("https://base-url-is-not-set.invalid").trim_end_matches('/');
+    let published = site.published.or(base_url).unwrap_or(tree::NOWHERE).trim_end_matches('/');
     let registry_url = (published != DEFAULT_BASE_URL).then(|| format!("{published}/{INDEX}"));
     let options = site::SiteOptions {
         index: base.tree.file(INDEX).unwrap_or(b"{}"),

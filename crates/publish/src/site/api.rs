@@ -4,6 +4,7 @@ use askama::Template;
 
 use super::pages::{Frame, Site};
 use crate::contents::{CONTENTS, PublishedFile};
+use crate::tree::NOWHERE;
 
 /// A question that a published file answers, and the command that asks it. A test runs all of them.
 pub(super) struct Query {
@@ -66,9 +67,6 @@ pub(super) struct Api<'a> {
     pages: Vec<(&'static PublishedFile, bool)>,
 }
 
-/// Where `acp-registry serve` shows a tree that has no address yet.
-const SERVED: &str = "http://127.0.0.1:8017";
-
 pub(super) fn page<'a>(site: &'a Site, is_there: &dyn Fn(&str) -> bool) -> Api<'a> {
     let is_wanted = |row: &&PublishedFile| row.setting.is_none_or(|file| site.config.agent_files.contains(&file));
     let rows = |is_stable: bool| {
@@ -77,7 +75,7 @@ pub(super) fn page<'a>(site: &'a Site, is_there: &dyn Fn(&str) -> bool) -> Api<'
     };
     let description = "The machine-readable files of this registry, and what each one means.";
     Api {
-        base: if site.has_address() { &site.base_url } else { SERVED },
+        base: if site.has_address() { &site.base_url } else { NOWHERE },
         queries: QUERIES.iter().filter(|query| is_there(query.file)).collect(),
         f: Frame::new(site, "api/", "Machine-readable files – ACP agents", description),
         data: rows(true),

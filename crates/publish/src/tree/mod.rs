@@ -90,6 +90,9 @@ impl Built<'_> {
 /// The base URL of a tree whose address is not known: its links are relative.
 pub(crate) const HERE: &str = ".";
 
+/// The address of a tree whose address is not known, in commands, which need some: it says what is missing, and leads nowhere.
+pub(crate) const NOWHERE: &str = "https://base-url-is-not-set.invalid";
+
 /// The base URL of a tree, without a slash at the end: the named one, that of the configuration, or, for a folder without a
 /// `registry.toml`, that of the public registry. `None` for a registry of its own whose address is not set, which must not
 /// lead to another one: its links are relative.
