@@ -196,6 +196,11 @@ fn an_earlier_tree_hands_its_versions_on_without_git() {
         build(&people, &["--previous", &format!("before-{version}")]);
     }
     assert_eq!(listed(&people), ["2.0.0", "1.1.0", "1.0.0"]);
+    // With the day that its history has.
+    let history: Value = serde_json::from_str(&people.env.read("before-2.0.0/history.json")).unwrap();
+    let (_, document) = people.json(&["info", "a", "--versions"]);
+    assert!(history["events"][0]["version"] == "1.1.0" && history["events"][0]["time"].is_string(), "{history}");
+    assert_eq!(document["versions"][1]["since"], history["events"][0]["time"], "{document}");
     let run = people.run(&["install", "a@1.0.0", "--no-check"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     // A version that was revoked since is not published any more, and one that comes back is the current one.

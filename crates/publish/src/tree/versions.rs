@@ -19,7 +19,7 @@ use time::Date;
 use super::BuildError;
 use super::choice::{AgentSource, KeptAgent, PublishedError, PublishedTree, is_safe};
 use super::index::entry;
-use acp_registry_gate::history::{EarlierManifest, EarlierManifests};
+use acp_registry_gate::history::{EarlierManifest, EarlierManifests, EventKind, HISTORY_FILE, History, HistoryEvent};
 
 /// The path of the list of an agent.
 pub(crate) fn list_path(id: &str) -> String {
@@ -167,6 +167,8 @@ struct EarlierLists<'a> {
     views: BTreeMap<&'static str, EntryView>,
     /// What its index has, which is earlier by now, perhaps.
     index: BTreeMap<String, Value>,
+    /// What happened to its agents last, as far as its history tells.
+    events: BTreeMap<String, HistoryEvent>,
     /// The files that lead to lists, which many agents share.
     known: Mutex<BTreeMap<Sha256, Vec<u8>>>,
 }
@@ -179,7 +181,11 @@ impl<'a> EarlierLists<'a> {
         let document = tree.read(DISCOVERY)?.unwrap_or_default();
         let view = |name| Some((name, EntryView::parse(&document, name).ok().flatten()?));
         let views = [VERSIONS, CLOSURES, EARLIER_CLOSURES].into_iter().filter_map(view).collect();
-        Ok(Self { tree, views, index, known: Mutex::default() })
+        let history = tree.read(HISTORY_FILE)?.and_then(|bytes| History::parse(&bytes).ok());
+        // The newest event is the first one.
+        let events = history.iter().flat_map(History::events).rev();
+        let events = events.map(|event| (event.id.clone(), event.clone())).collect();
+        Ok(Self { tree, views, index, events, known: Mutex::default() })
     }
 
     /// A group or a list of digests.
@@ -204,7 +210,9 @@ impl<'a> EarlierLists<'a> {
     fn read(&self, id: &str) -> Result<Vec<EarlierVersion>, PublishedError> {
         let current = self.index.get(id).and_then(|entry| {
             let version = entry.get("version")?.as_str()?.to_owned();
-            Some(EarlierVersion { version, since: None, entry: entry.clone() })
+            let came =
+                self.events.get(id).filter(|event| event.version == version && event.kind != EventKind::Withdrawn);
+            Some(EarlierVersion { version, since: came.map(|event| event.time.to_string()), entry: entry.clone() })
         });
         let mut versions: Vec<EarlierVersion> = current.into_iter().collect();
         let older = self.parse(VERSIONS, id, Versions::parse)?;
