@@ -249,9 +249,13 @@ impl Font {
         Self { glyphs: table.lines().filter_map(glyph).collect() }
     }
 
-    /// The part of a text that the font can draw, with single spaces.
+    /// The part of a text that the font can draw, with single spaces; empty if that is only marks, such as the ellipsis of a text
+    /// that was cut.
     fn drawable(&self, text: &str) -> String {
         let known: String = text.chars().filter(|c| c.is_whitespace() || self.glyphs.contains_key(c)).collect();
+        if !known.contains(char::is_alphanumeric) {
+            return String::new();
+        }
         known.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
@@ -412,8 +416,8 @@ mod tests {
     #[test]
     fn what_the_font_lacks_is_left_out() {
         assert_eq!(REGULAR.drawable(" a\n 日本 b😀c\u{202e}\u{0} "), "a bc");
-        assert_eq!(REGULAR.drawable("日本"), "");
-        assert!(REGULAR.wrap("日本 עברית", 30.0, 500.0, 3).is_empty());
+        assert_eq!(["日本", "日本（…", " …"].map(|text| REGULAR.drawable(text)), ["", "", ""]);
+        assert!(REGULAR.wrap("日本 עברית…", 30.0, 500.0, 3).is_empty());
     }
 
     #[test]
