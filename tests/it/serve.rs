@@ -65,12 +65,13 @@ fn pages_come_with_their_headers_and_follow_changes() {
     assert!(head.contains("frame-ancestors 'none'") && head.contains("nosniff") && body.contains("An agent"));
     assert!(served.get("/one.svg", "127.0.0.1").0.contains("sandbox"));
     let (head, _) = served.get("/agents/one", "127.0.0.1");
-    assert!(head.starts_with("http/1.1 308") && head.contains("location: /agents/one/"), "{head}");
+    assert!(head.starts_with("http/1.1 307") && head.contains("location: /agents/one/"), "{head}");
     for method in ["POST", "OPTIONS", "TRACE"] {
         let (head, body) = served.ask(method, "/", "127.0.0.1");
         assert!(head.starts_with("http/1.1 405") && head.contains("allow: get, head") && body.is_empty(), "{head}");
     }
     assert!(served.get("/matrix?ids=one", "LocalHost").0.contains("location: /matrix/?ids=one"));
+    assert!(served.get("/agents/%6fne/", "127.0.0.1").1.contains("An agent"));
     for path in ["/nothing", "/../r/one/agent.json", "/%2e%2e/r/one/agent.json"] {
         let (head, body) = served.get(path, "127.0.0.1");
         assert!(head.starts_with("http/1.1 404") && body.contains("Page not found"), "{head}");

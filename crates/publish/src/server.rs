@@ -18,6 +18,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
+use percent_encoding::percent_decode_str;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
@@ -91,7 +92,8 @@ async fn answer(State(preview): State<Arc<Preview>>, request: Request) -> Respon
         return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET, HEAD")]).into_response();
     }
     let files = preview.files();
-    let path = request.uri().path().trim_start_matches('/');
+    let path = percent_decode_str(request.uri().path()).decode_utf8_lossy();
+    let path = path.trim_start_matches('/');
     match path {
         "-/reload.js" => return file("reload.js", RELOAD.as_bytes(), StatusCode::OK),
         "-/version" => {
@@ -107,7 +109,8 @@ async fn answer(State(preview): State<Arc<Preview>>, request: Request) -> Respon
     }
     if files.contains_key(&format!("{name}/index.html")) {
         let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
-        return Redirect::permanent(&format!("/{name}/{query}")).into_response();
+        // Browsers keep a permanent one, also for what is on this port next.
+        return Redirect::temporary(&format!("/{name}/{query}")).into_response();
     }
     file("404.html", files.get("404.html").map_or(&[][..], Vec::as_slice), StatusCode::NOT_FOUND)
 }
