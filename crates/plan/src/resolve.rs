@@ -536,6 +536,14 @@ pub enum Error {
         /// The variable.
         name: String,
     },
+    /// What the manifest has for the digest of its archive is none.
+    #[error("{} is refused: its archive should have the SHA-256 {}, which is no digest", quote(id), quote(sha256))]
+    InvalidDigest {
+        /// The agent.
+        id: String,
+        /// What the manifest has.
+        sha256: String,
+    },
 }
 
 impl Error {
@@ -568,6 +576,7 @@ impl Error {
                 let kind = offered.first()?.as_str();
                 Some(format!("leave out `--dist`, or write `--dist {kind}`"))
             }
+            Self::InvalidDigest { .. } => Some("tell the maintainers of the registry".into()),
             Self::UnknownVersion { .. } | Self::ReservedVariable { .. } => None,
         }
     }
@@ -622,6 +631,7 @@ impl From<Error> for Failure {
         let help = error.remedy();
         let failure = match &error {
             Error::ReservedVariable { .. } => Self::refused(error),
+            Error::InvalidDigest { .. } => Self::refused(error).code(Code::DigestMismatch),
             Error::MissingRuntime { .. } => Self::unable(error).code(Code::MissingRuntime),
             Error::UnknownVersion { known, .. } => {
                 let known = known.clone();
@@ -695,6 +705,11 @@ pub fn resolve(offers: &[Offer], wanted: &PlanOptions, host: &Host) -> Result<Pl
     let is_bad = |(name, value): &&(String, String)| env_name::problem_with_value(name, value).is_some();
     if let Some((name, _)) = source.variables().iter().find(is_bad) {
         return Err(Error::ReservedVariable { id: id.to_string(), name: name.clone() });
+    }
+    if let Source::Binary(target) = &source
+        && let Some(sha256) = target.sha256.clone().filter(|digest| digest.parse::<Sha256>().is_err())
+    {
+        return Err(Error::InvalidDigest { id: id.to_string(), sha256 });
     }
     let (platform, key) = match &source {
         Source::Binary(target) => (target.platform.parse().ok(), target.platform.as_str()),
@@ -905,6 +920,21 @@ mod tests {
             error,
             "`a` is refused: its manifest sets `node_options`, which belongs to the system or to another program"
         );
+    }
+
+    #[test]
+    fn a_digest_that_is_none_is_refused_before_anything_is_fetched() {
+        let with = |sha256: &str| {
+            let target = json!({ "archive": "https://h/l", "cmd": "./a", "sha256": sha256 });
+            resolve(&agent(&json!({ "binary": { "linux-x86_64": target } })), &wanted(None, None, None), &host())
+        };
+        let digest = "Ab".repeat(32);
+        assert!(with(&digest).is_ok());
+        for wrong in ["", " ", "abc", &digest[1..], &format!("{digest} "), &format!("sha256:{digest}")] {
+            let failure = Failure::from(with(wrong).unwrap_err());
+            assert_eq!((failure.exit(), failure.kind()), (crate::failure::Exit::Refused, Code::DigestMismatch));
+            assert!(failure.to_string().ends_with("which is no digest"), "{failure}");
+        }
     }
 
     #[test]
