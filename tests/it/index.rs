@@ -42,6 +42,9 @@ fn an_index_is_read_leniently_and_from_anywhere() {
         ("page.json", "is not a registry index: it is an HTML page, as servers send in place of an error\nhelp: "),
         ("empty.json", "is not a registry index: it is an empty file\nhelp: "),
     ] {
+    people.env.write("fresh/registry.toml", "");
+    let (code, document) = people.json(&["list", "--index", "fresh"]);
+    assert_eq!((code, &document["agents"]), (0, &json!([])), "{document}");
         let run = people.run(&["list", "--index", place]);
         assert_eq!(run.code, 3, "{place}");
         assert!(run.stderr.contains(part), "{}", run.stderr);

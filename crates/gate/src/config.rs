@@ -10,6 +10,7 @@ use std::time::Duration;
 use acp_registry_archive::Limits;
 use acp_registry_client::index::minisign::PublicKey;
 use acp_registry_client::registry::MANIFEST_LIMIT;
+pub use acp_registry_client::registry::{CONFIG, is_registry};
 use acp_registry_examine::examination::{Level, Recipe};
 use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_http as http;
@@ -34,14 +35,6 @@ use crate::history::HISTORY_FILE;
 
 /// Maximum size of a configuration file, in bytes.
 const CONFIG_LIMIT: u64 = 1 << 20;
-
-/// The file in a registry's directory.
-pub const CONFIG: &str = "registry.toml";
-
-/// Whether a directory is that of a registry, even if it has no agents: one without this file may be any directory.
-pub fn is_registry(directory: &Path) -> bool {
-    directory.join(CONFIG).is_file()
-}
 
 /// The contents of `registry.toml`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]

@@ -105,7 +105,7 @@ impl FormError {
     /// A folder has no index.
     #[must_use]
     pub fn empty() -> Self {
-        Self("it holds neither registry.json nor a folder with an agent.json".to_owned())
+        Self("it holds neither registry.json nor registry.toml nor a folder with an agent.json".to_owned())
     }
 }
 

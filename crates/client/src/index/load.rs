@@ -12,7 +12,7 @@ use super::beside::Need;
 use super::copies::{Copy, describe_copy};
 use super::place::{IndexLocation, IndexReader, WrongPlace};
 use super::trust::{StatementProof, TrustError};
-use crate::registry::{ClosureProblem, LoadError, Registry};
+use crate::registry::{ClosureProblem, LoadError, Registry, is_registry};
 use acp_registry_archive::{self as archive, Lookalike};
 use acp_registry_host::fs::{ReadError, read_bounded};
 use acp_registry_http::{Client, FetchError, Problem, Validators, shown};
@@ -344,7 +344,7 @@ fn from_checkout(path: &Path) -> Result<Index, Error> {
     let text = format!("{{\"agents\":[{}]}}", manifests.join(","));
     let form = |error| Error::Form { place: path.display().to_string(), error };
     let mut index = Index::parse(text).map_err(form)?;
-    if index.entries().next().is_none() && notes.is_empty() {
+    if index.entries().next().is_none() && notes.is_empty() && !is_registry(path) {
         return Err(form(FormError::empty()));
     }
     notes.append(&mut index.notes);

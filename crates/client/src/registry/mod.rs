@@ -70,6 +70,15 @@ impl Hold {
 /// URL of the public registry, which is the default base URL.
 pub const DEFAULT_BASE_URL: &str = "https://cdn.agentclientprotocol.com/registry/v1/latest";
 
+/// The file in a registry's directory that configures it.
+pub const CONFIG: &str = "registry.toml";
+
+/// Whether a directory is that of a registry, even if it has no agents: one without this file may be any directory.
+#[must_use]
+pub fn is_registry(directory: &Path) -> bool {
+    directory.join(CONFIG).is_file()
+}
+
 /// Maximum size of a manifest, in bytes.
 pub const MANIFEST_LIMIT: u64 = 1 << 20;
 
