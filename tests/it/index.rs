@@ -17,6 +17,14 @@ fn an_index_is_read_leniently_and_from_anywhere() {
     hostile["name"] = "x\u{1b}[2Jy".into();
     hostile["description"] = "\u{202e}reversed".into();
     hostile["new"] = json!([1]);
+    // Other members are read only when they are asked for.
+    let half = people.agent("half", "1.0.0").to_string().replacen('{', r#"{"website":"\ud800","#, 1);
+    people.env.write("half.json", format!("{{ \"agents\": [{half}] }}"));
+    let run = people.run(&["list", "--index", "half.json"]);
+    assert!(run.code == 0 && run.stdout.is_empty(), "{}", run.stdout);
+    assert!(run.stderr.contains("(`half`) is passed over: it has half of a surrogate pair"), "{}", run.stderr);
+    let (code, document) = people.json(&["info", "half", "--index", "half.json"]);
+    assert_eq!((code, &document["error"]["code"]), (2, &json!("unknown_agent")), "{document}");
     let index =
         json!({ "agents": [7, { "id": "../x" }, hostile, { "id": "broken", "version": 7 }], "more": 1 }).to_string();
     people.env.write("pub/registry.json", &index);
@@ -34,6 +42,9 @@ fn an_index_is_read_leniently_and_from_anywhere() {
     people.env.write("page.json", "<!DOCTYPE html>\n<title>Sign in</title>");
     people.env.write("empty.json", "");
     people.env.write("registry/a/agent.json", "{}");
+    people.env.write("fresh/registry.toml", "");
+    let (code, document) = people.json(&["list", "--index", "fresh"]);
+    assert_eq!((code, &document["agents"]), (0, &json!([])), "{document}");
     for (place, part) in [
         ("nothing.json", "there is no such file"),
         ("r", "holds neither"),
@@ -42,9 +53,6 @@ fn an_index_is_read_leniently_and_from_anywhere() {
         ("page.json", "is not a registry index: it is an HTML page, as servers send in place of an error\nhelp: "),
         ("empty.json", "is not a registry index: it is an empty file\nhelp: "),
     ] {
-    people.env.write("fresh/registry.toml", "");
-    let (code, document) = people.json(&["list", "--index", "fresh"]);
-    assert_eq!((code, &document["agents"]), (0, &json!([])), "{document}");
         let run = people.run(&["list", "--index", place]);
         assert_eq!(run.code, 3, "{place}");
         assert!(run.stderr.contains(part), "{}", run.stderr);

@@ -430,6 +430,11 @@ impl Entry {
             // The line number is that within the entry, and does not help.
             format!("is passed over: {}", error.split(" at line ").next().unwrap_or_default())
         })?;
+        // What lists do not show is read when it is asked for, and would be refused then.
+        if ["\\ud", "\\uD"].iter().any(|half| text.contains(half)) && serde_json::from_str::<Value>(text).is_err() {
+            let problem = "it has half of a surrogate pair, or a number that is too large";
+            return Err(format!("({}) is passed over: {problem}", quote(&form.id.0)));
+        }
         let Distribution { binary, npx, uvx } = form.distribution.0;
         let (has_npx, has_uvx) = (npx.is_some(), uvx.is_some());
         let mut entry = Self {
