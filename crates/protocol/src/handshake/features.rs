@@ -155,17 +155,20 @@ fn find<'a>(capabilities: &'a Value, path: &str) -> Option<&'a Value> {
 
 /// Version 1 uses booleans and objects, version 2 only objects. Neither forbids the form of the other.
 fn is_supported(capabilities: &Value, path: &str, warnings: &mut Vec<String>) -> bool {
-    match find(capabilities, path) {
-        None | Some(Value::Bool(false)) => false,
-        Some(Value::Bool(true) | Value::Object(_)) => true,
-        Some(value) => {
+    let mut value = capabilities;
+    // A value that cannot be read hides what would be below it.
+    for end in path.match_indices('/').map(|(at, _)| at).chain([path.len()]) {
+        let path = &path[..end];
+        value = value.get(path.rsplit('/').next().unwrap_or(path)).unwrap_or(&Value::Null);
+        if !matches!(value, Value::Null | Value::Bool(_) | Value::Object(_)) {
             let text = format!("the capability `{}` is {}, which says nothing", path.replace('/', "."), kind(value));
             if !warnings.contains(&text) {
                 warnings.push(text);
             }
-            false
+            return false;
         }
     }
+    matches!(value, Value::Bool(true) | Value::Object(_))
 }
 
 fn lists(capabilities: &Value, path: &str, word: &str) -> bool {
@@ -231,6 +234,19 @@ mod tests {
                 "mcp/http", "auth/logout",
             ]
         );
+    }
+
+    #[test]
+    fn a_value_that_hides_capabilities_is_a_warning() {
+        let mut warnings = Vec::new();
+        let capabilities =
+            json!({ "mcpCapabilities": 5, "promptCapabilities": "x", "sessionCapabilities": [], "nes": true });
+        Features::read(&capabilities, 1, &mut warnings);
+        let named = ["sessionCapabilities", "promptCapabilities", "mcpCapabilities"];
+        assert_eq!(warnings.len(), named.len(), "{warnings:?}");
+        for name in named {
+            assert!(warnings.iter().any(|text| text.starts_with(&format!("the capability `{name}` is "))), "{name}");
+        }
     }
 
     #[test]
