@@ -172,6 +172,22 @@ fn github_says_what_an_archive_must_be_where_the_manifest_does_not() {
     }
 }
 
+#[test]
+fn a_github_that_is_none_is_refused_where_it_is_asked() {
+    let people = People::new();
+    let without = people.agent_of("without", "1.0.0", &archive("without"), None);
+    people.publish(&[people.agent("with", "1.0.0"), without]);
+    let run = |arguments: &[&str]| Run::of(people.command(arguments).env("GITHUB_API_URL", "garbage"));
+    assert_eq!(run(&["list", "--refresh"]).code, 0);
+    assert_eq!(run(&["install", "with"]).code, 0);
+    for arguments in [&["install", "without", "--json"][..], &["install", "with", "--lock", "x.lock", "--json"]] {
+        let run = run(arguments);
+        let document: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!((run.code, text(&document["error"], "code")), (2, "usage"), "{arguments:?} {document}");
+        assert!(run.stderr.contains("GITHUB_API_URL is not the address of a GitHub"), "{}", run.stderr);
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn roots_with_spaces_links_and_other_letters() {

@@ -17,7 +17,7 @@ use super::find::{find_lost, find_offer, installed, plan, planned};
 use super::{Event, Events, Report, Starting, check_revoked, learn_revocations, learn_versions, load, waiting};
 use crate::index::Index;
 use crate::install::newer;
-use crate::install::{Interpreter, Kind, Source};
+use crate::install::{Installer, Interpreter, Kind, Source};
 use crate::lockfile::{LockFile, Locker, NAME};
 use crate::provenance::Require;
 use crate::resolve::{OfferOrigin, Plan, PlanOptions, resolve};
@@ -453,7 +453,8 @@ pub(super) async fn write(
     let installer = if session.options().is_offline {
         None
     } else {
-        Some(session.installer(session.options().platform.or(session.host().platform))?)
+        let installer = session.installer(session.options().platform.or(session.host().platform))?;
+        Some(Installer { github: Some(session.github()?), ..installer })
     };
     for plan in plans {
         let named = AgentSpec::exact(&plan.id, &plan.version);

@@ -113,6 +113,11 @@ impl Session {
         self.refuse_fetch(plan, request.again, request.terms)?;
         Self::refuse_other_platform(plan)?;
         let mut installer = self.installer(plan.platform)?;
+        if let Source::Binary(target) = &plan.source
+            && target.sha256.as_ref().or(plan.expected.sha256.as_ref()).is_none()
+        {
+            installer.github = Some(self.github()?);
+        }
         installer.allow_build |= self.options.builders.contains(plan.id.as_str());
         // A permission that was given once holds for the agent's later versions.
         installer.allow_build |= self.store.versions(&plan.id)?.iter().any(|version| version.receipt.remarks.may_build);

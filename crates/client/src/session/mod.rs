@@ -62,7 +62,7 @@ pub struct Session {
     /// The installed agents.
     pub store: Store,
     options: SessionOptions,
-    connection: OnceLock<(Arc<Client>, Github)>,
+    connection: OnceLock<(Arc<Client>, Result<Github, &'static str>)>,
     /// The connection to the registry of npm; `None` where it is not known.
     npm: Arc<OnceLock<Option<Arc<Connection>>>>,
     revocations: Mutex<RevocationsByPlace>,
@@ -199,12 +199,20 @@ impl Session {
         resolve::host(&self.environment())
     }
 
-    /// What installs agents for this platform.
+    /// The GitHub that states digests of archives.
+    ///
+    /// # Errors
+    /// [`ConnectError`] when a variable about it is wrong, or there is no HTTP client.
+    pub(crate) fn github(&self) -> Result<Github, ConnectError> {
+        self.connect()?.1.map_err(ConnectError::Github)
+    }
+
+    /// What installs agents for this platform. It does not ask GitHub.
     ///
     /// # Errors
     /// [`Problem`] when there is no HTTP client, because of a wrong proxy for example.
     pub fn installer(&self, platform: Option<Platform>) -> Result<Installer, Problem> {
-        let (client, github) = self.connect()?;
+        let (client, _) = self.connect()?;
         let variable = |name: &str| self.options.variable(name);
         let environment = self.environment();
         let path = environment.path().map(|(_, value)| value.to_owned());
@@ -226,7 +234,6 @@ impl Session {
             npm: npm_variables(&surroundings),
             uv: uv_variables(&surroundings),
             registries: Registries::configured(&surroundings),
-            github: Some(github),
             platform,
             launcher: self.options.launcher.clone(),
             packages: cache.map(PackageCache::at),
@@ -262,7 +269,7 @@ impl Session {
         index::LoadOptions { copies, is_offline, refresh, trust: Some(trust) }
     }
 
-    fn connect(&self) -> Result<(Arc<Client>, Github), Problem> {
+    fn connect(&self) -> Result<(Arc<Client>, Result<Github, &'static str>), Problem> {
         if let Some((client, github)) = self.connection.get() {
             return Ok((client.clone(), github.clone()));
         }
@@ -273,9 +280,10 @@ impl Session {
             authorities: Authorities::named(&variable)?,
             ..Settings::default()
         };
-        let github = Github::configured(&variable, &mut settings.credentials)
-            .map_err(|problem| Problem::Variable(problem.to_owned()))?;
-        settings.sources.add(&github.api);
+        let github = Github::configured(&variable, &mut settings.credentials);
+        if let Ok(github) = &github {
+            settings.sources.add(&github.api);
+        }
         if let IndexLocation::Url(index) = &self.options.index {
             settings.credentials.add_user_info(index);
         }
