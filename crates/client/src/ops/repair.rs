@@ -147,7 +147,7 @@ async fn plan_lost(
         let message =
             format!("{} {} is lost, and cannot be installed again: {}", quote(id), lost.version, failure.reason());
         let help = format!("run `acp-registry install {}@latest` for the version in the index", escape(id));
-        Failure::unable(message).code(Code::UnknownVersion).help(help)
+        Failure::usage(message).code(Code::UnknownVersion).help(help)
     })
 }
 
