@@ -16,6 +16,7 @@ use serde::Serialize;
 use terminal_size::{Width, terminal_size_of};
 use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::{Targets, filter_fn};
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
@@ -328,6 +329,20 @@ impl Ui {
             return failures.iter().for_each(|failed| events.send(&Event::AgentFailed(failed.clone())));
         }
         let message = |failed: &AgentFailure| message(&failed.id, &failed.failure);
+/// Writes lines of the log as events. Each is written in one call.
+struct EventLog;
+
+impl Write for EventLog {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        EventSink::Stderr.send(&Event::Text { message: String::from_utf8_lossy(line).trim_end() });
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
         let messages: Vec<(&str, String)> = failures.iter().map(|failed| (&*failed.id, message(failed))).collect();
         for shown in alike(&messages) {
             self.error(&messages[shown.at].1);
@@ -365,7 +380,8 @@ pub(crate) fn start(ui: &Ui) {
         Err(error) => return ui.warning(&format!("ACP_REGISTRY_LOG is not a log filter, such as `debug`: {error}")),
     };
     let own = filter_fn(|metadata| metadata.target().starts_with("acp_registry"));
-    let layer = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(false);
+    let writer = if ui.sends_events() { BoxMakeWriter::new(|| EventLog) } else { BoxMakeWriter::new(io::stderr) };
+    let layer = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(false);
     // Fails only if a log is already installed.
     let _ = tracing_subscriber::registry().with(layer.with_filter(filter).with_filter(own)).try_init();
 }

@@ -153,6 +153,17 @@ fn colours_appear_only_when_asked_for() {
 }
 
 #[test]
+fn the_log_is_events_beside_events() {
+    let env = Env::with(&["a"]);
+    let mut command = env.command(&["verify", "--progress", "json"]);
+    let run = Run::of(command.env("ACP_REGISTRY_LOG", "trace").env("PATH", env.path("nowhere")));
+    let events: Vec<Value> = run.stderr.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let is_log =
+        |event: &Value| event["event"] == "text" && event["message"].as_str().unwrap().contains(" acp_registry");
+    assert!(events.iter().any(is_log), "{}", run.stderr);
+}
+
+#[test]
 fn a_reader_that_leaves_early_is_no_error() {
     let env = Env::with(&["a"]);
     let mut command = env.command(&["rules"]);
