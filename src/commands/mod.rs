@@ -46,7 +46,8 @@ use crate::flags::global::Global;
 use crate::flags::report::ReportArgs;
 use crate::terminal::help::CommandArgs;
 use crate::terminal::ui::Ui;
-use crate::terminal::{arguments as command_line, help, remedy, ui, usage};
+use crate::terminal::{arguments as command_line, help, remedy, signals, ui, usage};
+use acp_registry::failure::Failure;
 
 /// Validate, publish and use registries of Agent Client Protocol agents.
 #[derive(Debug, Parser)]
@@ -175,7 +176,7 @@ enum Command {
 pub(crate) fn main() -> ExitCode {
     acp_registry::host::umask::tighten();
     #[cfg(unix)]
-    crate::terminal::signals::survive_file_limit();
+    signals::survive_file_limit();
     let program = help::with_aliases(Cli::command(), true);
     let arguments = command_line::move_behind_command(std::env::args_os().collect(), &program);
     if let Some(code) = completions::answer(&arguments) {
@@ -191,7 +192,7 @@ pub(crate) fn main() -> ExitCode {
         _ => parse(command().color(command_line::color(&arguments))),
     });
     match parsed {
-        Ok((cli, matches)) => run(&cli, &matches),
+        Ok((cli, matches)) => run(Box::leak(Box::new(cli)), &matches),
         Err(error) => usage::answer(&error, &arguments, &program),
     }
 }
@@ -211,58 +212,73 @@ pub(crate) fn command() -> clap::Command {
     help::shape(help::with_aliases(Cli::command(), true))
 }
 
-fn run(cli: &Cli, matches: &ArgMatches) -> ExitCode {
-    let ui = Ui::new(&cli.global.output);
-    ui::start(&ui);
-    let name = matches.subcommand_name().unwrap_or_default();
+/// Runs a command. Its arguments are for good: a signal may end the program from another thread.
+fn run(cli: &'static Cli, matches: &ArgMatches) -> ExitCode {
+    let ui: &Ui = Box::leak(Box::new(Ui::new(&cli.global.output)));
+    ui::start(ui);
+    let name = matches.subcommand_name().unwrap_or_default().to_owned();
+    let is_json = is_json(matches);
+    let report = move |failure: &Failure| {
+        if is_json {
+            ui.failure_as_json(&name, failure);
+        }
+        if let Some(report) = cli.command.report() {
+            report.write_failure(&name, failure);
+        }
+        ui.failure(failure);
+    };
+    signals::report_with(report.clone(), is_json);
     let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
     remedy::remember(matches);
-    let (result, is_json) = match &cli.command {
-        Command::Init(args) => (init::run(args, &ui), args.format.is_json()),
-        Command::New(args) => (new::run(args, &cli.global, &ui), args.format.is_json()),
-        Command::Validate(args) => (validate::run(args, matches, &cli.global, &ui), args.report.is_json()),
-        Command::Build(args) => (build::run(args, &cli.global, &ui), args.format.is_json()),
-        Command::Publish(args) => (publish::run(args, &cli.global, &ui), args.is_json()),
-        Command::Diff(args) => (diff::run(args, &cli.global, &ui), args.is_json()),
-        Command::Verify(args) => (verify::run(args, &cli.global, &ui), args.report.is_json()),
-        Command::Report(args) => (report::run(args, &cli.global, &ui), false),
-        Command::Bump(args) => (bump::run(args, &cli.global, &ui), args.is_json()),
-        Command::Serve(args) => (serve::run(args, &cli.global, &ui), false),
-        Command::ServeAgent(args) => (serve_agent::run(args, &cli.global, &ui), false),
-        Command::Probe(args) => (probe::run(args, &cli.global, &ui), args.report.is_json()),
-        Command::List(args) => (list::run(args, &cli.global, &ui), args.format.is_json()),
-        Command::Search(args) => (search::run(args, &cli.global, &ui), args.format.is_json()),
-        Command::Info(args) => (info::run(args, &cli.global, &ui), args.is_json()),
-        Command::Resolve(args) => (resolve::run(args, &cli.global, &ui), args.format.is_json()),
-        Command::Install(args) => (install::run(args, &cli.global, &ui), args.format.is_json()),
-        Command::Run(args) => (run::run(args, &cli.global, &ui), false),
-        Command::Which(args) => (run::which(args, &cli.global, &ui), args.format.is_json()),
-        Command::Update(args) => (update::run(args, &cli.global, &ui), args.format.is_json()),
-        Command::Uninstall(args) => (uninstall::run(args, &cli.global, &ui), args.format.is_json()),
-        Command::Gc(args) => (gc::run(args, &cli.global, &ui), args.format.is_json()),
-        Command::Doctor(args) => (doctor::run(args, &cli.global, &ui), args.format.is_json()),
-        Command::Login(args) => (login::run(args, &cli.global, &ui), args.format.is_json()),
-        Command::Logout(args) => (login::log_out(args, &cli.global, &ui), args.format.is_json()),
-        Command::Rpc(args) => (rpc::run(args, &cli.global, &ui), false),
-        Command::Config(args) => (config::run(args, &cli.global, &ui), args.format.is_json()),
-        Command::Completions(args) => (completions::run(args, &ui), false),
-        Command::Man(args) => (man::run(args, command(), &ui), false),
-        Command::Rules(args) => (rules::run(args, &ui), args.format.is_json()),
-        Command::Explain(args) => (rules::explain(args, &ui), args.format.is_json()),
+    let result = match &cli.command {
+        Command::Init(args) => init::run(args, ui),
+        Command::New(args) => new::run(args, &cli.global, ui),
+        Command::Validate(args) => validate::run(args, matches, &cli.global, ui),
+        Command::Build(args) => build::run(args, &cli.global, ui),
+        Command::Publish(args) => publish::run(args, &cli.global, ui),
+        Command::Diff(args) => diff::run(args, &cli.global, ui),
+        Command::Verify(args) => verify::run(args, &cli.global, ui),
+        Command::Report(args) => report::run(args, &cli.global, ui),
+        Command::Bump(args) => bump::run(args, &cli.global, ui),
+        Command::Serve(args) => serve::run(args, &cli.global, ui),
+        Command::ServeAgent(args) => serve_agent::run(args, &cli.global, ui),
+        Command::Probe(args) => probe::run(args, &cli.global, ui),
+        Command::List(args) => list::run(args, &cli.global, ui),
+        Command::Search(args) => search::run(args, &cli.global, ui),
+        Command::Info(args) => info::run(args, &cli.global, ui),
+        Command::Resolve(args) => resolve::run(args, &cli.global, ui),
+        Command::Install(args) => install::run(args, &cli.global, ui),
+        Command::Run(args) => run::run(args, &cli.global, ui),
+        Command::Which(args) => run::which(args, &cli.global, ui),
+        Command::Update(args) => update::run(args, &cli.global, ui),
+        Command::Uninstall(args) => uninstall::run(args, &cli.global, ui),
+        Command::Gc(args) => gc::run(args, &cli.global, ui),
+        Command::Doctor(args) => doctor::run(args, &cli.global, ui),
+        Command::Login(args) => login::run(args, &cli.global, ui),
+        Command::Logout(args) => login::log_out(args, &cli.global, ui),
+        Command::Rpc(args) => rpc::run(args, &cli.global, ui),
+        Command::Config(args) => config::run(args, &cli.global, ui),
+        Command::Completions(args) => completions::run(args, ui),
+        Command::Man(args) => man::run(args, command(), ui),
+        Command::Rules(args) => rules::run(args, ui),
+        Command::Explain(args) => rules::explain(args, ui),
     };
     match result {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            if is_json {
-                ui.failure_as_json(name, &failure);
-            }
-            if let Some(report) = cli.command.report() {
-                report.write_failure(name, &failure);
-            }
-            ui.failure(&failure);
+            report(&failure);
             failure.exit().into()
         }
     }
+}
+
+/// Whether a JSON document is wanted, also if the command fails.
+fn is_json(matches: &ArgMatches) -> bool {
+    if let Some((_, matches)) = matches.subcommand() {
+        return is_json(matches);
+    }
+    let format = matches.try_get_raw("format").ok().flatten().and_then(|mut values| values.next());
+    format.is_some_and(|format| format == "json") || matches!(matches.try_get_one("json"), Ok(Some(true)))
 }
 
 impl Command {

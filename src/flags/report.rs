@@ -43,10 +43,6 @@ impl ReportArgs {
         if self.json { Format::Json } else { self.format }
     }
 
-    pub(crate) fn is_json(&self) -> bool {
-        self.format() == Format::Json
-    }
-
     /// Writes the document of a command that failed without a result to the files that are JSON. The failure itself is
     /// reported elsewhere, so that an error here is not.
     pub(crate) fn write_failure(&self, command: &str, failure: &Failure) {

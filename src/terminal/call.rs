@@ -1,9 +1,10 @@
 //! A call of a client of `acp-registry rpc`, for which a command runs.
 
 use std::future::pending;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, ThreadId};
 
 use acp_registry::failure::Failure;
 use acp_registry::json::to_line;
@@ -82,6 +83,41 @@ pub(crate) fn writing<T>(write: impl FnOnce() -> T) -> T {
     let done = write();
     WRITES[1].fetch_add(1, Ordering::SeqCst);
     done
+}
+
+/// Whether a result was begun. Locked while one is written: a document stays whole.
+static RESULT: Mutex<bool> = Mutex::new(false);
+
+/// The thread that ends the program, if another one than that of `main` does. No other may begin a result then.
+static ENDING: OnceLock<ThreadId> = OnceLock::new();
+
+/// Leaves the result to this thread, which is about to end the program. False if one was begun, which is complete then.
+pub(crate) fn take_result() -> bool {
+    // There is one such thread.
+    let _ = ENDING.set(thread::current().id());
+    !*RESULT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits until this thread may write a result, which is for as long as it keeps what is returned.
+pub(crate) fn begin_result() -> MutexGuard<'static, bool> {
+    let mut is_begun = RESULT.lock().unwrap_or_else(PoisonError::into_inner);
+    if ENDING.get().is_some_and(|thread| *thread != thread::current().id()) {
+        drop(is_begun);
+        loop {
+            thread::park();
+        }
+    }
+    *is_begun = true;
+    is_begun
+}
+
+/// Writes a result to stdout.
+pub(crate) fn write_result(text: &str) -> Result<(), Failure> {
+    match writing(|| io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush())) {
+        // The reader closed the pipe.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        done => done.map_err(|error| Failure::unable(format!("cannot write the result: {error}"))),
+    }
 }
 
 pub(crate) fn write_stderr(text: &str) {

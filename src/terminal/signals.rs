@@ -4,7 +4,7 @@ use std::future::{pending, poll_fn};
 #[cfg(unix)]
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{LazyLock, Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 use std::{io, thread};
@@ -12,7 +12,7 @@ use std::{io, thread};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{mpsc, watch};
 
-use crate::terminal::call::WRITES;
+use crate::terminal::call::{WRITES, take_result};
 use crate::terminal::ui::Ui;
 use acp_registry::failure::Failure;
 
@@ -29,20 +29,32 @@ const STALLED: Duration = Duration::from_secs(2);
 const GRACE: Duration = Duration::from_secs(1);
 
 /// What is known of signals. One thread listens, for as long as the program lives, and tells the runs.
-static SIGNALS: LazyLock<Signals> = LazyLock::new(|| Signals { state: Mutex::default(), last: watch::Sender::new(0) });
+static SIGNALS: LazyLock<Signals> = LazyLock::new(|| Signals {
+    state: Mutex::new(SignalState { runs: 0, bearable: 0, pending: None, early: Some(Box::new(|end| end())) }),
+    last: watch::Sender::new(0),
+});
+
+/// Says that the command failed.
+type Report = Box<dyn Fn(&Failure) + Send + Sync>;
+
+static REPORT: OnceLock<Report> = OnceLock::new();
 
 struct Signals {
     state: Mutex<SignalState>,
     last: watch::Sender<u8>,
 }
 
-#[derive(Default)]
+/// What is done on a signal before the program is ended by the function that it receives.
+type Cleaning = Box<dyn FnOnce(&dyn Fn()) + Send>;
+
 struct SignalState {
     runs: usize,
     /// The number of signals after which a blocked write ends the program.
     bearable: usize,
     /// A signal that came while there was no run, or too late for it.
     pending: Option<u8>,
+    /// Before the first run, a signal ends the program at once.
+    early: Option<Cleaning>,
 }
 
 fn state() -> MutexGuard<'static, SignalState> {
@@ -56,20 +68,9 @@ struct Run {
 
 impl Run {
     fn begin(bearable: usize) -> Result<Self, Failure> {
-        static LISTENER: Once = Once::new();
-        LISTENER.call_once(|| {
-            let (ready, is_ready) = std::sync::mpsc::channel::<()>();
-            let listen = move || {
-                let runtime = Builder::new_current_thread().enable_all().build().ok()?;
-                runtime.block_on(tell_runs(ready)).ok()
-            };
-            // Without the thread, signals end the program as they do others.
-            if thread::Builder::new().spawn(listen).is_ok() {
-                // Until the handlers are there.
-                let _ = is_ready.recv();
-            }
-        });
+        listen();
         let mut state = state();
+        state.early = None;
         if let Some(signal) = state.pending.take() {
             return Err(Failure::interrupted(signal));
         }
@@ -101,15 +102,53 @@ pub(crate) fn check_pending() -> Result<(), Failure> {
     state().pending.take().map_or(Ok(()), |signal| Err(Failure::interrupted(signal)))
 }
 
-/// Listens to signals. One that comes between runs ends the program if no run begins soon.
-#[expect(clippy::exit, reason = "the thread that would return from `main` is busy")]
+/// Has a signal that ends the program be reported as the failure of the command; from now on if `is_awaited`, else from the
+/// first run.
+pub(crate) fn report_with(report: impl Fn(&Failure) + Send + Sync + 'static, is_awaited: bool) {
+    // There is one command.
+    let _ = REPORT.set(Box::new(report));
+    if is_awaited {
+        listen();
+    }
+}
+
+/// Starts the thread that listens to signals.
+fn listen() {
+    static LISTENER: Once = Once::new();
+    LISTENER.call_once(|| {
+        let (ready, is_ready) = std::sync::mpsc::channel::<()>();
+        let listen = move || {
+            let runtime = Builder::new_current_thread().enable_all().build().ok()?;
+            runtime.block_on(tell_runs(ready)).ok()
+        };
+        // Without the thread, signals end the program as they do others.
+        if thread::Builder::new().spawn(listen).is_ok() {
+            // Until the handlers are there.
+            let _ = is_ready.recv();
+        }
+    });
+}
+
+/// Listens to signals. One that comes between runs ends the program if no run begins soon. The end of the terminal stays
+/// ignored under `nohup`; runs hear Ctrl-C also in what a shell has started in the background.
 async fn tell_runs(ready: std::sync::mpsc::Sender<()>) -> io::Result<()> {
-    let mut listener = listen()?;
+    let ignored = ignored();
+    let mut listener = handlers(ignored & 1 << (HANGUP - 1))?;
     drop(ready);
     let mut borne = 0;
     loop {
         let signal = poll_fn(&mut listener).await;
         let mut state = state();
+        if state.early.is_some() && ignored >> (signal - 1) & 1 == 1 {
+            continue;
+        }
+        if let Some(clean) = state.early.take() {
+            // Further signals do not cut it short.
+            state.runs += 1;
+            tokio::spawn(end_blocked_writes(signal));
+            tokio::task::spawn_blocking(move || clean(&|| end(signal)));
+            continue;
+        }
         borne += 1;
         if borne == state.bearable {
             tokio::spawn(end_blocked_writes(signal));
@@ -124,10 +163,26 @@ async fn tell_runs(ready: std::sync::mpsc::Sender<()>) -> io::Result<()> {
         tokio::spawn(async move {
             tokio::time::sleep(GRACE).await;
             if self::state().pending.is_some() {
-                std::process::exit(128 + i32::from(signal));
+                // It may have to wait for a write.
+                tokio::task::spawn_blocking(move || end(signal));
             }
         });
     }
+}
+
+/// Ends the program after a signal, which is reported unless the result is there.
+#[expect(clippy::exit, reason = "the thread that would return from `main` is busy")]
+fn end(signal: u8) {
+    static END: Once = Once::new();
+    // Whoever comes second must not cut off the report of the first.
+    END.call_once(|| {
+        if take_result()
+            && let Some(report) = REPORT.get()
+        {
+            report(&Failure::interrupted(signal));
+        }
+        std::process::exit(128 + i32::from(signal));
+    });
 }
 
 /// Ends the program once a write has blocked for too long: the thread that should handle the signal may be the one that writes.
@@ -144,26 +199,9 @@ async fn end_blocked_writes(signal: u8) {
 
 /// Has `clean` end the program on the first signal, with the exit code of the signal: for work that blocks, and would leave
 /// files behind. A signal that is ignored stays so, as with `nohup`.
-#[expect(clippy::exit, reason = "`main` waits for the work")]
 pub(crate) fn end_with(clean: impl FnOnce(&dyn Fn()) + Send + 'static) {
-    let (ready, is_ready) = std::sync::mpsc::channel::<()>();
-    let wait = move || {
-        let runtime = Builder::new_current_thread().enable_all().build().ok()?;
-        let signal = runtime.block_on(async {
-            let listener = listen_except(ignored()).ok()?;
-            drop(ready);
-            Some(poll_fn(listener).await)
-        })?;
-        clean(&|| std::process::exit(128 + i32::from(signal)));
-        Some(())
-    };
-    // For good: a signal is not for the time between runs.
-    state().runs += 1;
-    // Without the thread, a signal ends the program as it does others.
-    if thread::Builder::new().spawn(wait).is_ok() {
-        // Until the handlers are there.
-        let _ = is_ready.recv();
-    }
+    state().early = Some(Box::new(clean));
+    listen();
 }
 
 /// The signals that this program was started to ignore, a bit for each; known on Linux alone.
@@ -250,15 +288,10 @@ fn run_on<T>(
     done
 }
 
-/// Registers the handlers at once. The function, polled with [`poll_fn`], returns the number of each signal received since.
-/// The end of the terminal stays ignored under `nohup`; Ctrl-C is heard also by what a shell has started in the background.
-fn listen() -> io::Result<impl FnMut(&mut Context<'_>) -> Poll<u8>> {
-    listen_except(ignored() & 1 << (HANGUP - 1))
-}
-
-/// The same without some signals, a bit for each.
+/// Registers the handlers at once, except for some signals, a bit for each. The function, polled with [`poll_fn`], returns the
+/// number of each signal received since.
 #[cfg(unix)]
-fn listen_except(ignored: u64) -> io::Result<impl FnMut(&mut Context<'_>) -> Poll<u8>> {
+fn handlers(ignored: u64) -> io::Result<impl FnMut(&mut Context<'_>) -> Poll<u8>> {
     use tokio::signal::unix::{SignalKind, signal};
 
     let numbers = [INTERRUPT, 15, HANGUP].into_iter().filter(|number| ignored >> (number - 1) & 1 == 0);
@@ -273,7 +306,7 @@ fn listen_except(ignored: u64) -> io::Result<impl FnMut(&mut Context<'_>) -> Pol
 
 /// The same on Windows: Ctrl-C, Ctrl-Break, and the end of the console.
 #[cfg(windows)]
-fn listen_except(_ignored: u64) -> io::Result<impl FnMut(&mut Context<'_>) -> Poll<u8>> {
+fn handlers(_ignored: u64) -> io::Result<impl FnMut(&mut Context<'_>) -> Poll<u8>> {
     use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close};
 
     let (mut interrupt, mut stop, mut hangup) = (ctrl_c()?, ctrl_break()?, ctrl_close()?);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::env;
 use std::future::pending;
-use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
 use acp_registry::failure::{AgentFailure, Failure};
@@ -21,7 +21,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::documents::{Document, Event};
-use crate::terminal::call::{EventSink, RpcCall, write_stderr, writing};
+use crate::terminal::call::{EventSink, RpcCall, begin_result, write_result, write_stderr};
 use crate::terminal::layout::Look;
 use crate::terminal::remedy;
 use crate::terminal::similar_messages::alike;
@@ -228,13 +228,9 @@ impl Ui {
         }
         // Results are often printed to the log of a CI job, where some texts would be commands.
         let text = if text.starts_with('{') { json_for_log(text) } else { Cow::Borrowed(text) };
-        let write = || io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush());
-        match self.bars.suspend(|| writing(write)) {
-            // The reader closed the pipe.
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-            Err(error) => Err(Failure::unable(format!("cannot write the result: {error}"))),
-            Ok(()) => Ok(()),
-        }
+        // First, since who waits here must not keep others from the display.
+        let _turn = begin_result();
+        self.bars.suspend(|| write_result(&text))
     }
 
     /// Writes the JSON document of a failed command.

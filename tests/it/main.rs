@@ -67,6 +67,7 @@ mod handshake;
 mod history;
 mod index;
 mod init;
+mod interrupts;
 mod isolation;
 #[cfg(all(unix, feature = "world"))]
 mod journey;

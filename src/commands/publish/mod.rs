@@ -229,17 +229,6 @@ pub(crate) struct PlaceArgs {
     lease: Duration,
 }
 
-impl Args {
-    pub(crate) fn is_json(&self) -> bool {
-        match &self.command {
-            Some(Command::List(args)) => args.format.is_json(),
-            Some(Command::Rollback(args)) => args.format.is_json(),
-            Some(Command::Prune(args)) => args.format.is_json(),
-            None => self.format.is_json(),
-        }
-    }
-}
-
 impl PlaceArgs {
     /// clap enforces `--to`, except before a subcommand, which has a `--to` of its own.
     pub(crate) fn to(&self) -> &str {

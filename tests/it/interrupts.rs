@@ -1,0 +1,65 @@
+//! Signals that come while a command does not wait for them: they are told like other failures.
+#![cfg(unix)]
+
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+use crate::server::Server;
+use crate::support::{Env, Run};
+
+/// Ends a command by SIGTERM once it is ready. Other signals are ignored where the tests run in the background.
+fn end(command: &mut Command, is_ready: impl Fn() -> bool) -> Run {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while !is_ready() && child.try_wait().unwrap().is_none() {
+        thread::sleep(Duration::from_millis(1));
+    }
+    kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGTERM).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Run { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+fn assert_told(run: &Run, command: &str) {
+    let document: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {}", run.stdout));
+    let error = &document["error"];
+    assert_eq!((&document["command"], &error["code"]), (&json!(command), &json!("interrupted")), "{document}");
+    assert_eq!((run.code, &error["exit_code"]), (143, &json!(143)));
+    assert!(run.stderr.contains("error: interrupted"), "{}", run.stderr);
+}
+
+#[test]
+fn a_build_that_asks_a_host_says_that_it_was_interrupted() {
+    let server = Server::raw(|_, _| {
+        thread::sleep(Duration::from_secs(20));
+        Ok(())
+    });
+    let env = Env::with(&["a"]);
+    let (previous, host) = (server.url("/"), server.host.clone());
+    let arguments = ["build", "--out", "out", "--allow-host", &host, "--previous", &previous];
+    let is_asked = || !server.asked().is_empty();
+    assert_told(&end(&mut env.command(&[&arguments[..], &["--json"]].concat()), is_asked), "build");
+    let before = server.asked().len();
+    let run = end(&mut env.command(&arguments), || server.asked().len() > before);
+    assert_eq!((run.code, run.stdout.as_str()), (143, ""));
+    assert!(run.stderr.contains("error: interrupted"), "{}", run.stderr);
+    assert!(!env.path("out").exists());
+}
+
+#[test]
+fn a_validation_without_requests_says_that_it_was_interrupted_also_in_files() {
+    let env = Env::with(&["a"]);
+    env.write_program("bin/git", "#!/bin/sh\n: > ready\nexec sleep 10\n");
+    env.git(&["init", "-q"]);
+    let mut command = env.command(&["validate", "--changed-since", "x", "--json", "--output", "json=report.json"]);
+    let run = end(command.env("PATH", format!("{}:/usr/bin:/bin", env.path("bin").display())), || {
+        // It is started in the registry.
+        env.path("ready").exists() || env.path("r/ready").exists()
+    });
+    assert_told(&run, "validate");
+    assert_eq!(env.read("report.json"), run.stdout);
+}
