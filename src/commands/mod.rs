@@ -189,7 +189,7 @@ pub(crate) fn main() -> ExitCode {
     // The other commands are needed for help and messages only: each would get a copy of all global flags.
     let parsed = parse(only_named(&program, &arguments)).or_else(|error: clap::Error| match error.kind() {
         ErrorKind::DisplayVersion => Err(error),
-        _ => parse(command().color(command_line::color(&arguments))),
+        _ => parse(command()),
     });
     match parsed {
         Ok((cli, matches)) => run(Box::leak(Box::new(cli)), &matches),

@@ -1,11 +1,12 @@
 //! Reads the arguments before clap parses them: for flags of a command that precede its name, as in `acp-registry --root
 //! DIR install ID`, and for the colours of help and usage errors.
 
-use std::env;
 use std::ffi::OsString;
 
 use acp_registry::install::Start;
-use clap::{ColorChoice, Command};
+use clap::Command;
+
+use crate::terminal::layout::ColorChoice;
 
 /// Flags that may precede the command, and whether they take a value.
 const FLAGS: [(&str, bool); 9] = [
@@ -54,17 +55,15 @@ pub(crate) fn move_behind_command(arguments: Vec<OsString>, program: &Command) -
     before
 }
 
-/// The colours of help and usage errors: `--color`, otherwise the environment variables that turn colours off.
+/// The value of `--color`.
 pub(crate) fn color(arguments: &[OsString]) -> ColorChoice {
     let words = arguments.iter().map(|word| word.to_str().unwrap_or_default()).take_while(|word| *word != "--");
     let words: Vec<&str> = words.collect();
     let behind = words.windows(2).filter(|pair| pair[0] == "--color").map(|pair| pair[1]);
     let named = behind.chain(words.iter().filter_map(|word| word.strip_prefix("--color="))).last();
-    let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
     match named {
         Some("always") => ColorChoice::Always,
         Some("never") => ColorChoice::Never,
-        _ if is_set("NO_COLOR") || is_set("CI") => ColorChoice::Never,
         _ => ColorChoice::Auto,
     }
 }

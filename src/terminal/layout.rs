@@ -1,10 +1,39 @@
 //! Colours, and wrapping to the width of the terminal.
 
+use std::env;
+
 use acp_registry::text;
+use clap::ValueEnum;
 use unicode_width::UnicodeWidthStr as _;
 
 /// The narrowest width that texts are wrapped to, in columns.
 const NARROWEST: usize = 20;
+
+/// When colours are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// On a terminal, unless `NO_COLOR` or `CI` is set
+    Auto,
+    Always,
+    Never,
+}
+
+impl ColorChoice {
+    /// Whether colours are used on a terminal, or elsewhere.
+    pub(crate) fn is_used(self, is_terminal: bool) -> bool {
+        let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => {
+                is_terminal
+                    && !is_set("NO_COLOR")
+                    && !is_set("CI")
+                    && env::var_os("TERM").is_none_or(|term| term != "dumb")
+            }
+        }
+    }
+}
 
 /// Colours and width of texts for people.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

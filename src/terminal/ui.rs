@@ -22,7 +22,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::documents::{Document, Event};
 use crate::terminal::call::{EventSink, RpcCall, begin_result, write_result, write_stderr};
-use crate::terminal::layout::Look;
+use crate::terminal::layout::{ColorChoice, Look};
 use crate::terminal::remedy;
 use crate::terminal::similar_messages::alike;
 
@@ -58,14 +58,6 @@ pub(crate) struct OutputArgs {
         hide_default_value = true, hide_possible_values = true
     )]
     pub(crate) color: ColorChoice,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ColorChoice {
-    /// On a terminal, unless `NO_COLOR` or `CI` is set
-    Auto,
-    Always,
-    Never,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -141,13 +133,13 @@ impl Ui {
     /// Colours and width of results.
     pub(crate) fn look(&self) -> Look {
         let width = terminal_size_of(io::stdout()).map(|(Width(columns), _)| usize::from(columns));
-        Look { color: self.may_color(io::stdout().is_terminal()), width }
+        Look { color: self.color.is_used(io::stdout().is_terminal()), width }
     }
 
     /// Colours and width of messages.
     pub(crate) fn look_of_notes(&self) -> Look {
         let width = terminal_size_of(io::stderr()).map(|(Width(columns), _)| usize::from(columns));
-        Look { color: self.may_color(io::stderr().is_terminal()), width }
+        Look { color: self.color.is_used(io::stderr().is_terminal()), width }
     }
 
     /// Whether progress is displayed.
@@ -190,20 +182,6 @@ impl Ui {
     pub(crate) fn events(&self) -> Option<EventSink> {
         let of_call = self.call.clone().map(EventSink::Call);
         of_call.or_else(|| self.sends_events().then_some(EventSink::Stderr))
-    }
-
-    fn may_color(&self, is_terminal: bool) -> bool {
-        let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
-        match self.color {
-            ColorChoice::Always => true,
-            ColorChoice::Never => false,
-            ColorChoice::Auto => {
-                is_terminal
-                    && !is_set("NO_COLOR")
-                    && !is_set("CI")
-                    && env::var_os("TERM").is_none_or(|term| term != "dumb")
-            }
-        }
     }
 
     /// Writes a document, or hands it to the client.
@@ -325,20 +303,6 @@ impl Ui {
             return failures.iter().for_each(|failed| events.send(&Event::AgentFailed(failed.clone())));
         }
         let message = |failed: &AgentFailure| message(&failed.id, &failed.failure);
-/// Writes lines of the log as events. Each is written in one call.
-struct EventLog;
-
-impl Write for EventLog {
-    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        EventSink::Stderr.send(&Event::Text { message: String::from_utf8_lossy(line).trim_end() });
-        Ok(line.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
         let messages: Vec<(&str, String)> = failures.iter().map(|failed| (&*failed.id, message(failed))).collect();
         for shown in alike(&messages) {
             self.error(&messages[shown.at].1);
@@ -365,6 +329,20 @@ impl Write for EventLog {
 /// Escapes control characters, and keeps line breaks. For paths and for messages of the system.
 fn clean(text: &str) -> String {
     text.lines().map(printable).collect::<Vec<_>>().join("\n")
+}
+
+/// Writes lines of the log as events. Each is written in one call.
+struct EventLog;
+
+impl Write for EventLog {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        EventSink::Stderr.send(&Event::Text { message: String::from_utf8_lossy(line).trim_end() });
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Logs to stderr if `ACP_REGISTRY_LOG` holds a filter such as `debug`. Dependencies are not logged, since some would log

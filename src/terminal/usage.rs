@@ -1,6 +1,7 @@
 //! Reports usage errors of the parser: as text, as a JSON document, or as an event.
 
 use std::ffi::OsString;
+use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
 use acp_registry::settings;
@@ -9,17 +10,23 @@ use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::documents::{Document, Event};
-use crate::terminal::arguments::find_command;
+use crate::terminal::arguments::{color, find_command};
 use crate::terminal::call::EventSink;
 use crate::terminal::{call, help};
 use acp_registry::failure::{Exit, Failure};
 
 /// Handles the error that clap returns for invalid arguments, `--help` and `--version`.
 pub(crate) fn answer(error: &clap::Error, arguments: &[OsString], program: &Command) -> ExitCode {
+    let color = color(arguments);
+    // clap does not escape what it quotes, but these are the caller's own arguments.
+    let text = |is_terminal| {
+        let text = error.render();
+        if color.is_used(is_terminal) { text.ansi().to_string() } else { text.to_string() }
+    };
     if !error.use_stderr() {
-        // clap does not escape what it quotes, but these are the caller's own arguments.
-        let _ = error.print();
-        return Exit::Success.into();
+        let Err(failure) = call::write_result(&text(io::stdout().is_terminal())) else { return Exit::Success.into() };
+        call::write_stderr(&format!("error: {failure}\n"));
+        return failure.exit().into();
     }
     // Arguments after `--` belong to another program.
     let words = arguments.iter().skip(1).filter_map(|argument| argument.to_str()).take_while(|word| *word != "--");
@@ -43,7 +50,7 @@ pub(crate) fn answer(error: &clap::Error, arguments: &[OsString], program: &Comm
         let help = failure.advice().unwrap_or_default();
         call::write_stderr(&format!("error: {failure}\nhelp: {help}\n"));
     } else {
-        let _ = error.print();
+        call::write_stderr(&text(io::stderr().is_terminal()));
     }
     Exit::Usage.into()
 }

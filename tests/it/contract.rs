@@ -153,6 +153,17 @@ fn colours_appear_only_when_asked_for() {
 }
 
 #[test]
+fn help_and_mistakes_have_colours_on_a_terminal_only() {
+    let env = Env::with(&["a"]);
+    for (arguments, is_coloured) in
+        [(&["--help"][..], false), (&["list", "--nosuch"], false), (&["--help", "--color", "always"], true)]
+    {
+        let run = Run::of(env.command(arguments).env("CLICOLOR_FORCE", "1"));
+        assert_eq!((run.stdout + &run.stderr).contains('\u{1b}'), is_coloured, "{arguments:?}");
+    }
+}
+
+#[test]
 fn the_log_is_events_beside_events() {
     let env = Env::with(&["a"]);
     let mut command = env.command(&["verify", "--progress", "json"]);
@@ -178,10 +189,12 @@ fn a_reader_that_leaves_early_is_no_error() {
 #[test]
 fn a_result_that_cannot_be_written_is_an_error() {
     let env = Env::with(&["a"]);
-    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let run = Run::of(env.command(&["validate"]).stdout(full));
-    assert_eq!(run.code, 3);
-    assert!(run.stderr.contains("cannot write the result"), "{}", run.stderr);
+    for arguments in [&["validate"][..], &["--help"], &["list", "-h"], &["help", "list"], &["--version"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let run = Run::of(env.command(arguments).stdout(full));
+        assert_eq!(run.code, 3, "{arguments:?}");
+        assert!(run.stderr.contains("error: cannot write the result"), "{}", run.stderr);
+    }
 }
 
 /// The file is checked before the work, but its disk may be full afterwards.
