@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// Installed agents to check and to start
     ///
     /// Without ids, all are checked, and none is started.
-    #[arg(value_name = "ID", add = candidates::installed())]
+    #[arg(value_name = "ID[@VERSION]", add = candidates::installed())]
     agents: Vec<AgentSpec>,
 
     /// Repair what can be repaired

@@ -34,7 +34,7 @@ const METHODS: usize = 20;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The agent
-    #[arg(value_name = "ID", add = candidates::installed())]
+    #[arg(value_name = "ID[@VERSION]", add = candidates::installed())]
     agent: AgentSpec,
 
     /// The sign-in method of the agent, by its id
@@ -57,7 +57,7 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Args)]
 pub(crate) struct LogoutArgs {
     /// The agent
-    #[arg(value_name = "ID", add = candidates::installed())]
+    #[arg(value_name = "ID[@VERSION]", add = candidates::installed())]
     agent: AgentSpec,
 
     /// How long signing out may take [default: 10m]

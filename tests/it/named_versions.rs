@@ -59,12 +59,11 @@ fn latest_is_the_version_in_the_index_everywhere() {
     let people = people();
     assert_eq!(people.json(&["resolve", "a@latest"]).1["version"], "1.2.0");
     assert_eq!(people.json(&["info", "a@latest"]).1["version"], "1.2.0");
-    let run = people.run(&["doctor", "a@latest"]);
-    assert!(
-        run.code == 2 && run.stderr.contains("version `1.1.0` of `a` is the one that is started, not `1.2.0`"),
-        "{}",
-        run.stderr
-    );
+    for command in ["doctor", "login", "logout"] {
+        let (code, document) = people.json(&[command, "a@latest"]);
+        assert_eq!((code, &document["error"]["code"]), (2, &json!("not_installed")), "{document}");
+        assert_eq!(document["error"]["help"], "`acp-registry install a@1.2.0` installs it");
+    }
     // `ID@latest` removes the pin.
     assert_eq!(people.run(&["install", "a@1.0.0"]).code, 0);
     assert_eq!(people.json(&["which", "a"]).1["pinned"], true);
@@ -85,8 +84,6 @@ fn commands_for_the_current_version_refuse_another_one() {
     let people = people();
     for (arguments, message, help) in [
         (&["update", "a@1.2.0"][..], "`update` moves to the version in the index", "acp-registry install a@1.2.0"),
-        (&["doctor", "a@1.0.0"], "version `1.1.0` of `a` is the one that is started", "acp-registry install a@1.0.0"),
-        (&["login", "a@1.0.0"], "version `1.1.0` of `a` is the one that is started", "acp-registry install a@1.0.0"),
         (&["uninstall", "a@1.0.0"], "`1.1.0` is installed as well", "help: run `acp-registry gc` to remove versions"),
         (&["uninstall", "a@1.1.0"], "`1.0.0` is installed as well", "help: run `acp-registry uninstall a` to remove"),
         (&["which", "a@1.2.0"], "version `1.2.0` of `a` is not installed", "acp-registry install a@1.2.0"),
@@ -101,6 +98,29 @@ fn commands_for_the_current_version_refuse_another_one() {
     assert_eq!(people.json(&["which", "a@1.0.0"]).1["version"], "1.0.0");
     assert_eq!(people.run(&["gc"]).code, 0);
     assert_eq!(people.run(&["uninstall", "a@1.1.0"]).code, 0);
+}
+
+#[test]
+fn doctor_and_login_start_the_version_that_is_named() {
+    let people = people();
+    let program = people.json(&["which", "a@1.0.0"]).1["program"].as_str().unwrap().to_owned();
+    std::fs::write(&program, "changed").unwrap();
+    let looked = |arguments: &[&str]| {
+        let (_, document) = people.json(&[&["doctor", "--timeout", "5"], arguments].concat());
+        let agent = &document["agents"][0];
+        let started = agent["checks"].as_array().unwrap().iter().any(|check| {
+            check["name"] == "handshake" && !check["message"].as_str().unwrap().starts_with("it was not started")
+        });
+        (agent["version"].clone(), started)
+    };
+    assert_eq!(looked(&["a"]), (json!("1.1.0"), true));
+    assert_eq!(looked(&["a@1.0.0"]), (json!("1.0.0"), false));
+    assert_eq!(looked(&["a@1.0.0", "--fix"]), (json!("1.0.0"), true), "it is repaired");
+    assert_eq!(current(&people), "a-1.1.0 acp\n");
+    let (_, document) = people.json(&["login", "a@1.0.0", "--timeout", "5"]);
+    assert_eq!(document["version"], "1.0.0", "{document}");
+    // Other build metadata is no other version.
+    assert_eq!(people.json(&["which", "a@1.0.0+x"]).1["version"], "1.0.0");
 }
 
 #[test]

@@ -86,7 +86,7 @@ impl Diagnosis {
 pub struct DiagnosedAgent {
     /// Its id.
     pub id: String,
-    /// The version that is started, if that is known.
+    /// The version that is named, else the one that is started, if that is known.
     pub version: Option<String>,
     /// The worst of all checks.
     pub status: CheckStatus,
@@ -94,9 +94,12 @@ pub struct DiagnosedAgent {
     pub checks: Vec<Diagnosis>,
     /// The result of the handshake, if there was one.
     pub handshake: Option<Outcome>,
-    /// The version that is started, if no check has found a reason why it cannot start.
+    /// This version, if no check has found a reason why it cannot start.
     #[serde(skip)]
     pub startable: Option<Version>,
+    /// The version that is named, where another one is started.
+    #[serde(skip)]
+    pub(crate) named: Option<Version>,
 }
 
 impl DiagnosedAgent {
@@ -251,12 +254,18 @@ fn write_below(folder: &Path) -> io::Result<()> {
 /// How many damaged files are named.
 const NAMED: usize = 3;
 
-/// Looks at an agent of [`Store::ids`]: its receipts, its programs, and every file whose digest was kept.
+/// Looks at an agent of [`Store::ids`]: its receipts, its programs, and every file whose digest was kept. What is to be started
+/// is the version that is named, if another one is usually.
 ///
 /// # Errors
 /// [`PathError`] when its directory cannot be read.
-pub fn installed(store: &Store, id: &AgentId, environment: &Environment) -> Result<DiagnosedAgent, PathError> {
-    let mut examined = DiagnosedAgent { id: id.to_string(), ..DiagnosedAgent::default() };
+pub fn installed(
+    store: &Store,
+    id: &AgentId,
+    named: Option<&Version>,
+    environment: &Environment,
+) -> Result<DiagnosedAgent, PathError> {
+    let mut examined = DiagnosedAgent { id: id.to_string(), named: named.cloned(), ..DiagnosedAgent::default() };
     let directory = store.directory(id);
     let found =
         if directory.is_symlink() { Err(Error::Link(directory)) } else { store.examine(id).map_err(Error::from) };
@@ -323,19 +332,22 @@ fn owner(store: &Store, id: &AgentId) -> Result<(), Error> {
 }
 
 fn look_at(found: Candidate, current: Option<&String>, environment: &Environment, examined: &mut DiagnosedAgent) {
-    let is_current = current == Some(&found.folder);
-    let help = help(&found, current, &examined.id);
+    let is_wanted = match &examined.named {
+        Some(named) => named.folder() == found.folder,
+        None => current == Some(&found.folder),
+    };
+    let help = help(&found, current.filter(|_| !is_wanted), &examined.id);
     let version = match found.version {
         Ok(Some(version)) => version,
         Ok(None) => {
             let message = format!("{} has no receipt, and counts as nothing", quote(&found.folder));
-            let status = if is_current { CheckStatus::Error } else { CheckStatus::Warning };
+            let status = if is_wanted { CheckStatus::Error } else { CheckStatus::Warning };
             return examined.add(Diagnosis { name: "receipt", status, message, help: Some(help) });
         }
         Err(error) => return examined.add(broken("receipt", &error, help)),
     };
     let receipt = &version.receipt;
-    if is_current {
+    if is_wanted {
         examined.version = Some(receipt.version.clone());
     }
     let problem = program(&version, &help)
@@ -347,7 +359,7 @@ fn look_at(found: Candidate, current: Option<&String>, environment: &Environment
     }
     let message = format!("{} is as it was installed; {}", quote(&receipt.version), proof(&version));
     examined.add(Diagnosis::ok("files", message));
-    if is_current {
+    if is_wanted {
         remarks(&version, environment, examined);
         examined.startable = Some(version);
     }

@@ -976,7 +976,7 @@ export interface DoctorDocument {
 export interface DoctorAgent {
   /** The agent. */
   id: string;
-  /** The version that is started, if it is known. */
+  /** The version that is named, else the one that is started, if it is known. */
   version: string | null;
   /** The worst of its checks. */
   status: 'ok' | 'warning' | 'error';

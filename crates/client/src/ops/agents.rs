@@ -124,28 +124,34 @@ impl Session {
             return Ok((agent.current, agent.is_pinned));
         };
         let agent = self.find_agent(&named.id)?;
-        let version = self.find_version(&AgentSpec::exact(&named.id, &wanted), None)?;
-        let version = version.ok_or_else(|| self.missing(&named.id, &wanted))?;
+        let version = self.named_version(&named.id, &wanted)?;
         self.refuse_unfit(&version)?;
         let is_pinned = agent.is_pinned && version.folder() == agent.current.folder();
         Ok((version, is_pinned))
     }
 
-    /// The ids of the agents. If a version is named, it must be the current one, since what is done affects the version
-    /// that is started.
-    pub(super) fn current(&self, named: &[AgentSpec]) -> Result<Vec<String>, Failure> {
-        for one in named.iter().filter(|one| one.has_version()) {
-            let Some(agent) = self.store.agent(&one.id)? else { continue };
-            let current = &agent.current.receipt.version;
-            if let Some(wanted) = self.wanted_version(one).filter(|wanted| !manifest::Version::is_same(wanted, current))
-            {
-                let (id, wanted) = (quote(&one.id), quote(&wanted));
-                let message = format!("version {} of {id} is the one that is started, not {wanted}", quote(current));
-                let help = format!("run `acp-registry install {one}` first");
-                return Err(Failure::usage(message).code(Code::UnknownVersion).help(help));
+    /// The named agents, or all, each with the version that is named where another one is started.
+    pub(super) fn installed_versions(&self, named: &[AgentSpec]) -> Result<Vec<(AgentId, Option<Version>)>, Failure> {
+        if named.is_empty() {
+            return Ok(self.installed(&[])?.into_iter().map(|id| (id, None)).collect());
+        }
+        let mut found = Vec::new();
+        for one in named {
+            let id = self.installed(std::slice::from_ref(&one.id))?.remove(0);
+            let version = match self.store.agent(&id) {
+                Ok(Some(agent)) => {
+                    let current = &agent.current.receipt.version;
+                    let other = self.wanted_version(one).filter(|wanted| !manifest::Version::is_same(wanted, current));
+                    other.map(|wanted| self.named_version(&id, &wanted)).transpose()?
+                }
+                _ => None,
+            };
+            // An agent that is named twice is meant once.
+            if !found.contains(&(id.clone(), version.clone())) {
+                found.push((id, version));
             }
         }
-        Ok(named.iter().map(|one| one.id.clone()).collect())
+        Ok(found)
     }
 
     /// The ids of the agents. If a version is named, it must be the only one, since all versions are removed.
@@ -191,6 +197,16 @@ impl Session {
         let mut kept = named.clone();
         kept.version = Some(version);
         Some(kept)
+    }
+
+    fn named_version(&self, id: &str, wanted: &str) -> Result<Version, Failure> {
+        if let Some(version) = self.find_version(&AgentSpec::exact(id, wanted), None)? {
+            return Ok(version);
+        }
+        // As in an index, one with other build metadata counts as the same.
+        let mut versions = self.store.versions(id)?.into_iter();
+        let is_same = |version: &Version| manifest::Version::is_same(&version.receipt.version, wanted);
+        versions.find(is_same).ok_or_else(|| self.missing(id, wanted))
     }
 
     /// The version that is named. `ID@latest` is the version in the cached entry or index, if there is one.

@@ -17,6 +17,7 @@ use super::{Event, Events, Report, Starting, learn_revocations, limit, unremoved
 use crate::doctor::{self, CheckStatus, DiagnosedAgent, Diagnosis};
 use crate::index::Loaded;
 use crate::session::{AgentSpec, Session};
+use crate::store::Version;
 
 /// What to diagnose.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -68,12 +69,12 @@ type Failed = BTreeMap<String, Failure>;
 /// # Errors
 /// [`Failure`] when a named agent is not installed, or other people can change it.
 pub async fn diagnose(session: &Session, request: &Diagnose, events: &Events<'_>) -> Result<DiagnoseReport, Failure> {
-    let (mut named, mut ids) = (Vec::new(), Vec::new());
     // Where the agents cannot be read, the check of their directory says why.
-    if session.store.ids().is_ok() {
-        named = session.current(&request.agents)?;
-        ids = session.installed(&named)?;
-    }
+    let mut wanted = match session.store.ids() {
+        Ok(_) => session.installed_versions(&request.agents)?,
+        Err(_) => Vec::new(),
+    };
+    let is_named = !request.agents.is_empty() && !wanted.is_empty();
     let environment = session.environment();
     let variable = |name: &str| session.options().variable(name);
     let mut checks = doctor::surroundings(&session.store, &environment, &temporary());
@@ -83,16 +84,15 @@ pub async fn diagnose(session: &Session, request: &Diagnose, events: &Events<'_>
     if let Err(failure) = learn_revocations(session, events).await {
         events(Event::Warning(failure.reason()));
     }
-    ids.sort_unstable();
-    ids.dedup();
-    let mut failed = if request.fix { fix(&ids, session, events).await } else { Failed::new() };
+    wanted.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let mut failed = if request.fix { fix(&wanted, session, events).await } else { Failed::new() };
     let mut agents = Vec::new();
-    for id in &ids {
+    for (id, version) in &wanted {
         events(Event::Detail(&format!("looking at {id}")));
-        let mut agent = match doctor::installed(&session.store, id, &environment) {
+        let mut agent = match doctor::installed(&session.store, id, version.as_ref(), &environment) {
             // Another process has removed it meanwhile.
             Err(missing) if missing.error.kind() == ErrorKind::NotFound => {
-                if named.is_empty() {
+                if !is_named {
                     continue;
                 }
                 return Err(session.not_installed(id));
@@ -104,7 +104,7 @@ pub async fn diagnose(session: &Session, request: &Diagnose, events: &Events<'_>
         {
             agent.add_revocation(&revocation, session.refuse_revoked_installed(&version).err().map(Failure::from));
         }
-        if let Some(version) = agent.startable.as_ref().filter(|_| !named.is_empty()) {
+        if let Some(version) = agent.startable.as_ref().filter(|_| is_named) {
             session.store.refuse_foreign(Some(version))?;
         }
         agents.push(agent);
@@ -114,7 +114,7 @@ pub async fn diagnose(session: &Session, request: &Diagnose, events: &Events<'_>
             agent.startable = None;
         }
     }
-    if !named.is_empty() {
+    if is_named {
         start(request, &mut agents, session, events).await?;
         if request.fix {
             failed.extend(reinstall(request, &mut agents, session, events).await?);
@@ -123,7 +123,7 @@ pub async fn diagnose(session: &Session, request: &Diagnose, events: &Events<'_>
     let errors = failed.iter().map(|(id, failure)| failure.for_agent(id)).collect();
     for agent in &mut agents {
         let mut failure = failed.remove(&agent.id);
-        if failure.is_none() && agent.status == CheckStatus::Error {
+        if failure.is_none() && agent.status == CheckStatus::Error && agent.named.is_none() {
             failure = refusal(agent, session, events).await;
         }
         if let Some(failure) = failure {
@@ -134,14 +134,18 @@ pub async fn diagnose(session: &Session, request: &Diagnose, events: &Events<'_>
 }
 
 /// Repairs the agents that need it. Failures are reported and returned; the agents are then checked like all others.
-async fn fix(ids: &[AgentId], session: &Session, events: &Events<'_>) -> Failed {
+async fn fix(wanted: &[(AgentId, Option<Version>)], session: &Session, events: &Events<'_>) -> Failed {
     let mut failed = Failed::new();
-    for id in ids {
-        let repaired = match session.store.agent(id) {
-            Ok(Some(agent)) => match Need::find(&agent.current, &session.environment()) {
+    for (id, version) in wanted {
+        let found = match version {
+            Some(version) => Ok(Some(version.clone())),
+            None => session.store.agent(id).map(|agent| agent.map(|agent| agent.current)),
+        };
+        let repaired = match found {
+            Ok(Some(version)) => match Need::find(&version, &session.environment()) {
                 None => Ok(None),
                 Some(need) => {
-                    let repaired = repair(&agent.current, need, session, events).await;
+                    let repaired = repair(&version, need, session, events).await;
                     repaired.map(|()| Some(format!("repaired {id}: {}", need.why())))
                 }
             },
@@ -181,7 +185,7 @@ async fn reinstall(
             failed.insert(agent.id.clone(), failure);
             continue;
         }
-        *agent = doctor::installed(&session.store, &version.receipt.id, &session.environment())?;
+        *agent = doctor::installed(&session.store, &version.receipt.id, agent.named.as_ref(), &session.environment())?;
         start(request, std::slice::from_mut(agent), session, events).await?;
         if agent.status < CheckStatus::Error {
             events(Event::Note(&format!("repaired {}: {}", agent.id, Need::Start.why())));

@@ -73,7 +73,10 @@ pub(super) async fn repair(
     }
     refuse_locked(version)?;
     let plan = session.plan_again(version).await?;
-    let request = InstallRequest { again: need == Need::Start, ..InstallRequest::new(plan) };
+    let agent = session.store.agent(&receipt.id)?;
+    let is_other = agent.is_some_and(|agent| agent.current.folder() != version.folder());
+    let make_current = if is_other { MakeCurrent::IfNone } else { MakeCurrent::Always };
+    let request = InstallRequest { again: need == Need::Start, make_current, ..InstallRequest::new(plan) };
     let done = install_one(session, &request, events).await;
     done.map(drop).map_err(|failure| suggest_other(failure, version, session))
 }

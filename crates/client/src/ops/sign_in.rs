@@ -157,8 +157,7 @@ impl<'a> Attempt<'a> {
         relay: &'a dyn Relay,
         events: &'a Events<'a>,
     ) -> Result<Self, Failure> {
-        session.current(std::slice::from_ref(named))?;
-        let version = session.agent(&named.id)?.current;
+        let (version, _) = session.whole(named)?;
         check_revoked_installed(session, &version, events)?;
         let mark = version.mark_used();
         let start = session.find_start(&version)?;
