@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::agent::{fake_agent, left_with, tag};
 use crate::archives::{gz, link, sha256, tar};
+use crate::people::{entry, host};
 use crate::server::{Server, not_found, ok};
 use crate::support::{Env, Run, manifest, wait_until};
 
@@ -409,4 +410,14 @@ fn a_kind_that_is_not_there_is_no_success() {
     let (code, document) = verify.json(&["good", "--dist", "uvx"]);
     assert_eq!((code, &document["error"]["code"]), (2, &json!("unsupported_distribution")));
     assert_eq!(verify.run(&["good", "--dist", "npx", "--dist", "uvx"]).code, 0);
+}
+
+#[test]
+fn a_manifest_without_an_address_fails_on_every_machine() {
+    let verify = Verify::new();
+    let target = json!({ host(): { "cmd": "./a" } });
+    verify.env.write("r/a/agent.json", entry("a", "1.0.0", &json!({ "binary": target })).to_string());
+    let (code, document) = verify.json(&["a"]);
+    let row = &document["results"][0];
+    assert_eq!((code, &row["verdict"], &row["reason"]), (1, &json!("fail"), &json!("install_failed")), "{document}");
 }

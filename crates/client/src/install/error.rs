@@ -262,6 +262,7 @@ impl Error {
                     | Self::Unpinned(_)
                     | Self::Cutoff { .. }
                     | Self::NoCommand { .. }
+                    | Self::Address { .. }
                     | Self::Unfit { .. }
                     | Self::Format { .. }
                     | Self::Misnamed(_)
