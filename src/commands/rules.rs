@@ -1,6 +1,6 @@
 //! `acp-registry rules` and `acp-registry explain`
 
-use acp_registry::check::{Example, RULES, Rule, UnknownRule, find};
+use acp_registry::check::{Example, RULES, Rule, UnknownRule, WARNINGS, find};
 use acp_registry::examination::{self, CHECKS, Check};
 use acp_registry::failure::{Code, Exit, Failure};
 use acp_registry::finding::Level;
@@ -121,6 +121,10 @@ fn unknown(name: &str) -> Failure {
         let help = format!("name a check of the level: {}", of_level.join(", "));
         return failure.code(Code::UnknownRule).help(help);
     }
+    if name == WARNINGS {
+        let failure = Failure::usage(format!("`{WARNINGS}` names all warnings, and is no rule"));
+        return failure.code(Code::UnknownRule).help("run `acp-registry rules` to see all rules, with their levels");
+    }
     let unknown = UnknownRule::new(name);
     let is_check = examination::Level::ALL.iter().any(|level| name.split('/').next() == Some(level.as_str()));
     if (is_check || unknown.suggestion.is_none())
@@ -211,6 +215,7 @@ mod tests {
                 RULES.iter().map(|rule| rule.name).filter(|name| name.starts_with("icon/")).collect();
             assert_eq!(rules.collect::<Vec<_>>(), expected, "{name}");
         }
+        assert_eq!(unknown("warnings").to_string(), "`warnings` names all warnings, and is no rule");
         assert_eq!(unknown("icon/sise").advice().as_deref(), Some("did you mean `icon/size`?"));
         assert_eq!(
             unknown("colour").advice().as_deref(),

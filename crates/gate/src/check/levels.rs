@@ -25,7 +25,7 @@ struct Set {
 }
 
 /// Stands for all warnings.
-const WARNINGS: &str = "warnings";
+pub const WARNINGS: &str = "warnings";
 
 /// A name that matches no rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -32,7 +32,7 @@ pub use crate::select::Selection;
 use crate::survey::{Survey, note};
 pub use icon::draw_icon;
 use icon::{Icon, IconFile};
-pub use levels::{Levels, UnknownRule};
+pub use levels::{Levels, UnknownRule, WARNINGS};
 use reporter::{FindingFile, Reporter};
 use rule::{CheckFn, ClosureFile, Subject};
 pub use rule::{Example, Online, Rule};
