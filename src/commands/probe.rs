@@ -95,7 +95,7 @@ pub(crate) struct Args {
 
     /// Send the messages of an earlier failure again, and show what the agent writes
     ///
-    /// FILE is one that --failures has written.
+    /// FILE is one that --failures has written. The messages are shown as they come, in no other form.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "format", "output", "level", "require", "no_probe"])]
     replay: Option<PathBuf>,
 
