@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(of("windows"), json!([0, 0b11_0000, 64, "System: Windows"]));
         assert_eq!(of("apple silicon"), json!([0, 1, 64, "System: macOS · Processor: Arm (aarch64)"]));
         assert_eq!(of("any system"), json!([0, 64, 0, "System: Any, by npx or uvx"]));
-        assert_eq!(of("neovim"), json!({ "path": "editors/codecompanion/", "name": "Neovim" }));
+        assert_eq!(of("neovim"), json!({ "name": "Neovim", "client": "codecompanion" }));
     }
 
     #[test]
