@@ -174,14 +174,21 @@ async fn tell_runs(ready: std::sync::mpsc::Sender<()>) -> io::Result<()> {
 #[expect(clippy::exit, reason = "the thread that would return from `main` is busy")]
 fn end(signal: u8) {
     static END: Once = Once::new();
+    let exit = move || std::process::exit(128 + i32::from(signal));
     // Whoever comes second must not cut off the report of the first.
     END.call_once(|| {
         if take_result()
             && let Some(report) = REPORT.get()
         {
+            // The report may be wanted in a file that nobody reads.
+            let end_late = move || {
+                thread::sleep(STALLED);
+                exit();
+            };
+            drop(thread::Builder::new().spawn(end_late));
             report(&Failure::interrupted(signal));
         }
-        std::process::exit(128 + i32::from(signal));
+        exit();
     });
 }
 
