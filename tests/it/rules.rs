@@ -272,7 +272,40 @@ fn icons_that_attack_or_cheat() {
             ),
             "icon/hardcoded-color",
         ),
+        // Whatever may refer to an element shows it, and HTML knows no namespaces without a prefix.
+        (
+            with("<clipPath id=\"c\"><path id=\"p\" fill=\"red\" d=\"M0 0h9v9z\"/></clipPath><use href=\"#\np\"/>"),
+            "icon/hardcoded-color",
+        ),
+        (
+            with(
+                "<clipPath color=\"red\"><linearGradient id=\"g\"><stop stop-color=\"currentColor\"/></linearGradient></clipPath><path fill=\"url(#g)\" d=\"M0 0h9v9z\"/>",
+            ),
+            "icon/hardcoded-color",
+        ),
+        (
+            with(
+                "<clipPath><marker id=\"k\"><path fill=\"red\" d=\"M0 0h9v9z\"/></marker></clipPath><g marker-start=\"url(#k)\"/>",
+            ),
+            "icon/hardcoded-color",
+        ),
+        (
+            with(
+                "<style>.k{marker:url(#k)}</style><mask><marker id=\"k\"><path fill=\"#fff\" d=\"M0 0h9v9z\"/></marker></mask>",
+            ),
+            "icon/hardcoded-color",
+        ),
+        (with("<clipPath id=\"c\"><path id=\"a;b\" fill=\"red\" d=\"M0 0h9v9z\"/></clipPath>"), "icon/hardcoded-color"),
+        (with("<path xmlns=\"urn:x\" d=\"M0 0h9v9z\"/>"), "icon/active-content"),
         (root("style=\"color-scheme:dark\""), "icon/size"),
+        (
+            with(&format!(
+                "<defs><text id=\"a\" fill=\"currentColor\">{}</text></defs>{}",
+                "ab".repeat(1_000),
+                "<use href=\"#a\"/>".repeat(60)
+            )),
+            "icon/syntax",
+        ),
         // The first element with an id counts.
         (
             icon(

@@ -84,7 +84,8 @@ pub(super) fn colors(icon: &Icon<'_>, sheets: Sheets<'_>) -> Vec<Color> {
             continue;
         }
         // What a program for drawing keeps for itself, such as the colour of its grid, is not drawn.
-        if node.tag_name().namespace().is_some_and(|namespace| namespace != SVG) {
+        // HTML parsers know no namespaces, but a prefix is part of the name there.
+        if icon.has_prefix(node) && node.tag_name().namespace().is_some_and(|namespace| namespace != SVG) {
             continue;
         }
         let Some(element) = elements.get(node.id()).filter(|element| !element.is_only_in_clip) else { continue };

@@ -6,8 +6,8 @@ use roxmltree::{Node, NodeId};
 
 use super::{Icon, attribute};
 
-/// The attributes of animations that have values of other attributes, such as of `href`.
-const ANIMATED: &[&str] = &["to", "from", "by", "values"];
+/// Elements that are used by their address, wherever they are.
+const USED: &[&str] = &["filter", "linearGradient", "marker", "pattern", "radialGradient", "symbol"];
 
 /// All elements of an icon, indexed by node id.
 pub(super) struct Elements<'b>(Vec<Option<Element<'b>>>);
@@ -31,10 +31,7 @@ pub(super) struct Element<'b> {
 impl<'b> Elements<'b> {
     pub(super) fn of(icon: &'b Icon<'_>) -> Self {
         let mut all: Vec<Option<Element<'b>>> = Vec::new();
-        let is_link = |name: &str| name == "href" || ANIMATED.contains(&name);
-        let links = icon.elements().flat_map(|node| node.attributes()).filter(|one| is_link(one.name()));
-        let links = links.flat_map(|link| link.value().split(';'));
-        let targets: HashSet<&str> = links.filter_map(|link| link.trim().strip_prefix('#')).collect();
+        let targets = Targets::of(icon);
         // Document order: parents come before their children.
         for node in icon.elements() {
             let parent = node.parent_element();
@@ -54,17 +51,66 @@ impl<'b> Elements<'b> {
     }
 }
 
+/// What is shown outside of the mask or clip that it is in.
+struct Targets<'b> {
+    /// The ids that may be referred to, by whatever attribute or style.
+    ids: HashSet<&'b str>,
+    /// Whether a reference is written in a way that is not read here.
+    is_encoded: bool,
+    /// Elements with something inside that is used by its address: what they set is inherited by it.
+    around: HashSet<NodeId>,
+}
+
+impl<'b> Targets<'b> {
+    fn of(icon: &'b Icon<'_>) -> Self {
+        let texts = icon.document.descendants().filter(Node::is_text).filter_map(|node| node.text());
+        let (mut ids, mut is_encoded, mut values) = (HashSet::new(), false, Vec::new());
+        for attribute in icon.elements().flat_map(|node| node.attributes()).filter(|one| one.value().contains('#')) {
+            // Line ends and tabs within a URL mean nothing, and are spaces where XML has read them.
+            let is_link = attribute.name() != "style" && attribute.value().trim_matches(' ').starts_with('#');
+            is_encoded |= is_link && attribute.value().trim_matches(' ').contains(|c: char| c <= ' ');
+            is_encoded |= attribute.value().contains(['\t', '\n', '\r']);
+            values.push(attribute.value());
+        }
+        for text in texts.filter(|text| text.contains('#')).chain(values) {
+            is_encoded |= text.contains(['%', '\\']);
+            ids.extend(text.split('#').skip(1).map(|rest| rest.split(|c| !is_plain(c)).next().unwrap_or_default()));
+        }
+        let mut around = HashSet::new();
+        for node in icon.elements().filter(|node| USED.iter().any(|name| node.tag_name().name() == *name)) {
+            for above in node.ancestors() {
+                if !around.insert(above.id()) {
+                    break;
+                }
+            }
+        }
+        Self { ids, is_encoded, around }
+    }
+
+    fn may_have(&self, id: &str) -> bool {
+        self.is_encoded || self.ids.contains(id) || !id.chars().all(is_plain)
+    }
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "_-.:".contains(c)
+}
+
 impl<'b> Element<'b> {
-    fn of(node: Node<'b, '_>, parent: Option<&Element<'b>>, targets: &HashSet<&str>) -> Self {
+    fn of(node: Node<'b, '_>, parent: Option<&Element<'b>>, targets: &Targets<'_>) -> Self {
         let name = node.tag_name().name();
         let id = attribute(node, "id");
-        let stays = id.is_none_or(|id| !targets.contains(id));
+        let stays = id.is_none_or(|id| !targets.may_have(id));
+        let is_above = targets.around.contains(&node.id());
+        let is_within = |name: &str, is_parent_within: fn(&Element<'_>) -> bool| {
+            !is_above && (node.tag_name().name() == name || stays && parent.is_some_and(is_parent_within))
+        };
         Self {
             id,
             has_mask: name == "mask" || parent.is_some_and(|parent| parent.has_mask),
             has_text: name == "text" || parent.is_some_and(|parent| parent.has_text),
-            is_only_in_mask: name == "mask" || stays && parent.is_some_and(|parent| parent.is_only_in_mask),
-            is_only_in_clip: name == "clipPath" || stays && parent.is_some_and(|parent| parent.is_only_in_clip),
+            is_only_in_mask: is_within("mask", |parent| parent.is_only_in_mask),
+            is_only_in_clip: is_within("clipPath", |parent| parent.is_only_in_clip),
         }
     }
 }

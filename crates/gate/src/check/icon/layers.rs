@@ -78,8 +78,9 @@ fn cost(icon: &Icon<'_>) -> Option<u64> {
     let dashes = Dashes::of(icon);
     let has_markers = icon.elements().any(|node| is_named(node, &["marker"]));
     let mut declarations = icon.styles.iter().flat_map(|styled| &styled.css.declarations);
+    let has_links = icon.elements().any(|node| is_named(node, LINKS));
     // The lines of a path in CSS are not counted.
-    if (has_markers || dashes.is_some()) && declarations.any(|one| one.standard_property() == "d") {
+    if (has_markers || has_links || dashes.is_some()) && declarations.any(|one| one.standard_property() == "d") {
         return None;
     }
     let (drawing, area, scale) = (Drawing::new(icon), area(icon), scale(icon));
@@ -94,12 +95,19 @@ fn cost(icon: &Icon<'_>) -> Option<u64> {
     let own_cost = |node| {
         let dashes = dashes.as_ref().map_or(0, |dashes| dashes.cost(node));
         let own = if is_named(node, &["filter"]) { filter_cost(node, area, scale) } else { 1 };
-        let path = attribute(node, "d").or_else(|| attribute(node, "points")).map_or(0, |text| text.len() / PATH_PIECE);
-        own.saturating_add(dashes).saturating_add(path as u64)
+        let path: usize = ["d", "points"].iter().filter_map(|name| attribute(node, name)).map(str::len).sum();
+        // Each letter is a path.
+        let letters: usize = node.children().filter(Node::is_text).filter_map(|text| text.text()).map(str::len).sum();
+        let letters = if has_glyphs(node) { letters } else { 0 };
+        own.saturating_add(dashes).saturating_add((path / PATH_PIECE + letters) as u64)
     };
     let mut left = VISIT_LIMIT as u64;
     let all = sums(icon, |node| drawing.edges_from(node, (&elements, &vertices), &mut left), own_cost)?;
     all.get(&icon.root().id()).copied()
+}
+
+fn has_glyphs(node: Node<'_, '_>) -> bool {
+    is_named(node, &["text", "tspan", "textpath", "a"])
 }
 
 /// Sums a number of each element over the elements that are drawn with it; `None` if an element is drawn with itself.

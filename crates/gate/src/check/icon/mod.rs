@@ -193,6 +193,11 @@ impl<'a> Icon<'a> {
         start..start + name
     }
 
+    /// Whether the name of an element has a prefix, which is part of it for HTML parsers.
+    pub(super) fn has_prefix(&self, node: Node<'_, '_>) -> bool {
+        self.text[self.tag(node)].contains(':')
+    }
+
     /// Declarations of such properties that apply, or may apply, to the root element.
     pub(super) fn root_declarations(&self, is_meant: fn(&str) -> bool) -> Vec<(Range<usize>, &Declaration)> {
         let root = self.root();

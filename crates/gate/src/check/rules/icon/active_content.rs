@@ -44,12 +44,17 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
             report
                 .range(icon.tag(node), format!("the element {} is active content", quote(name)))
                 .help("remove the element");
-        } else if has_prefix(icon, node) && node.tag_name().namespace() == Some(SVG) {
+        } else if icon.has_prefix(node) && node.tag_name().namespace() == Some(SVG) {
             // HTML parsers know no prefixes: below such a root, all would be HTML.
             report
                 .range(icon.tag(node), format!("in a page, {} with a prefix would not be SVG", quote(name)))
                 .help(format!("remove the prefix, and write xmlns=\"{SVG}\" on the root element"));
-        } else if !has_prefix(icon, node) && !ELEMENTS.contains(&name) {
+        } else if !icon.has_prefix(node) && is_foreign(node) && icon.root().tag_name().namespace() == Some(SVG) {
+            // HTML parsers know no namespaces either.
+            report
+                .range(icon.tag(node), format!("in a page, {} would be an element of SVG", quote(name)))
+                .help("remove its `xmlns`, or the element");
+        } else if !icon.has_prefix(node) && !ELEMENTS.contains(&name) {
             let exact = ELEMENTS.iter().find(|known| known.eq_ignore_ascii_case(name));
             let (message, help) = exact.map_or_else(
                 || ("is not an element of SVG, and would be HTML in a page".to_owned(), "remove the element"),
@@ -116,19 +121,20 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
     }
 }
 
-fn has_name(names: &[&str], node: Node<'_, '_>) -> bool {
-    names.iter().any(|known| node.tag_name().name().eq_ignore_ascii_case(known))
+/// Whether an element has the name of one of SVG, and is none.
+fn is_foreign(node: Node<'_, '_>) -> bool {
+    ELEMENTS.contains(&node.tag_name().name()) && node.tag_name().namespace() != Some(SVG)
 }
 
-fn has_prefix(icon: &Icon<'_>, node: Node<'_, '_>) -> bool {
-    icon.text[icon.tag(node)].contains(':')
+fn has_name(names: &[&str], node: Node<'_, '_>) -> bool {
+    names.iter().any(|known| node.tag_name().name().eq_ignore_ascii_case(known))
 }
 
 /// Whether an element does more than to paint, in a page or as a file. HTML parsers treat `a:script` as an unknown element, and
 /// `script` as one of SVG, whatever `xmlns` says.
 fn is_active(icon: &Icon<'_>, node: Node<'_, '_>) -> bool {
     let namespace = node.tag_name().namespace();
-    let is_named = has_name(ACTIVE, node) && (!has_prefix(icon, node) || namespace.is_none_or(|one| one == SVG));
+    let is_named = has_name(ACTIVE, node) && (!icon.has_prefix(node) || namespace.is_none_or(|one| one == SVG));
     is_named || namespace.is_some_and(|namespace| [XHTML, EVENTS].contains(&namespace))
 }
 

@@ -81,7 +81,7 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
     }
     let sizes = icon.root_declarations(is_size).into_iter();
     for (range, declaration) in
-        sizes.filter(|(_, one)| one.property == "zoom" || !["16", "16px"].contains(&one.text.trim()))
+        sizes.filter(|(_, one)| one.property == "zoom" || !["16", "16px"].contains(&without_importance(&one.text)))
     {
         let (property, value) = (&declaration.property, quote(&declaration.text));
         report
@@ -91,7 +91,7 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
     let layout = icon.root_declarations(is_layout).into_iter();
     let is_neutral = |text: &str| {
         let text = text.to_ascii_lowercase();
-        NEUTRAL.contains(&text.trim().trim_end_matches("!important").trim())
+        NEUTRAL.contains(&without_importance(&text))
     };
     for (range, declaration) in layout.filter(|(_, one)| !is_neutral(&one.text)) {
         let (property, value) = (&declaration.property, quote(&declaration.text));
@@ -99,6 +99,10 @@ fn check(icon: &Icon<'_>, report: &mut Reporter<'_>) {
             .range(range, format!("the style sets {property} to {value}, and may set only how the icon is painted"))
             .help("remove it");
     }
+}
+
+fn without_importance(value: &str) -> &str {
+    value.trim().trim_end_matches("!important").trim()
 }
 
 /// Whether a property of CSS changes the size of the root element.
