@@ -227,7 +227,8 @@ fn run(cli: &'static Cli, matches: &ArgMatches) -> ExitCode {
         }
         ui.failure(failure);
     };
-    signals::report_with(report.clone(), is_json);
+    let is_awaited = is_json || cli.command.report().is_some_and(ReportArgs::writes_json);
+    signals::report_with(report.clone(), is_awaited);
     let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
     remedy::remember(matches);
     let result = match &cli.command {

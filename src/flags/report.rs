@@ -43,6 +43,11 @@ impl ReportArgs {
         if self.json { Format::Json } else { self.format }
     }
 
+    /// Whether a file gets a JSON document.
+    pub(crate) fn writes_json(&self) -> bool {
+        self.output.iter().any(|text| text.starts_with("json="))
+    }
+
     /// Writes the document of a command that failed without a result to the files that are JSON. The failure itself is
     /// reported elsewhere, so that an error here is not.
     pub(crate) fn write_failure(&self, command: &str, failure: &Failure) {

@@ -188,6 +188,7 @@ fn end(signal: u8) {
             drop(thread::Builder::new().spawn(end_late));
             report(&Failure::interrupted(signal));
         }
+        acp_registry::host::command::interrupt_all();
         exit();
     });
 }

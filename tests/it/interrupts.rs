@@ -63,3 +63,14 @@ fn a_validation_without_requests_says_that_it_was_interrupted_also_in_files() {
     assert_told(&run, "validate");
     assert_eq!(env.read("report.json"), run.stdout);
 }
+
+#[test]
+fn a_signal_that_reaches_git_first_is_told_as_well() {
+    let env = Env::with(&["a"]);
+    env.write_program("bin/git", "#!/bin/sh\nkill -INT $$\n");
+    env.git(&["init", "-q"]);
+    let mut command = env.command(&["validate", "--changed-since", "x", "--json"]);
+    let run = Run::of(command.env("PATH", format!("{}:/usr/bin:/bin", env.path("bin").display())));
+    let document: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((run.code, &document["error"]["code"]), (130, &json!("interrupted")), "{document}");
+}

@@ -1,10 +1,11 @@
 //! Runs package managers, and programs that the user has named.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc;
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -70,8 +71,44 @@ pub fn listing(program: &str, arguments: &[&str], timeout: Duration) -> Result<V
     output(command, timeout, LISTING_LIMIT)
 }
 
+/// The processes that a thread of this program waits for.
+static AWAITED: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+/// A process counts as awaited until this is dropped.
+pub(crate) struct Awaited(u32);
+
+impl Awaited {
+    pub(crate) fn new(child: &Child) -> Self {
+        awaited().insert(child.id());
+        Self(child.id())
+    }
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        awaited().remove(&self.0);
+    }
+}
+
+fn awaited() -> MutexGuard<'static, BTreeSet<u32>> {
+    AWAITED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Interrupts the processes that are awaited, before this program ends without waiting any longer.
+pub fn interrupt_all() {
+    #[cfg(unix)]
+    for id in awaited().iter() {
+        use rustix::process::{Pid, Signal, kill_process};
+        if let Some(id) = i32::try_from(*id).ok().and_then(Pid::from_raw) {
+            // It may have ended already.
+            let _ = kill_process(id, Signal::TERM);
+        }
+    }
+}
+
 fn output(mut command: Command, timeout: Duration, limit: u64) -> Result<Vec<u8>, NoAnswer> {
     let mut child = command.spawn().map_err(NoAnswer::Start)?;
+    let _awaited = Awaited::new(&child);
     let answer = read(&mut child, timeout, limit);
     if answer.is_err() {
         // The program may have ended already.
@@ -93,6 +130,7 @@ pub fn run(program: &str, arguments: &[&OsStr], directory: &Path, timeout: Durat
     let mut command = Command::new(program);
     command.args(arguments).current_dir(directory).stdin(Stdio::null()).stdout(Stdio::null());
     let mut child = command.spawn().map_err(|error| format!("cannot start {shown}: {error}"))?;
+    let _awaited = Awaited::new(&child);
     let until = Instant::now() + timeout;
     loop {
         match child.try_wait() {

@@ -10,12 +10,13 @@ mod remote;
 
 use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::{fs, thread};
 
 use acp_registry_plan::failure::{Code, Failure};
 use acp_registry_plan::text::printable;
 
+use crate::command::Awaited;
 use crate::fs::{PathError, read_bounded};
 
 pub use log::{COMMIT_LIMIT, Commit, Cut, FileChange, Log, blobs, changed_paths, log};
@@ -55,6 +56,14 @@ pub enum Error {
         /// Git's error message on one line, without control characters, and without URLs, which may contain secrets.
         message: String,
     },
+    /// A signal has ended git: one that a terminal sends to all programs of a command.
+    #[error("`git {command}` was interrupted")]
+    Interrupted {
+        /// The subcommand.
+        command: &'static str,
+        /// The number of the signal.
+        signal: u8,
+    },
     /// Git's output was invalid or too long.
     #[error("`git {command}` gave an answer that cannot be used: {message}")]
     Answer {
@@ -76,7 +85,11 @@ impl Error {
                 Some(format!("set another address with `git remote set-url {} URL`", name.trim_matches('`')))
             }
             Self::Revision { .. } => Some("a shallow clone may lack it: fetch it first".to_owned()),
-            Self::Directory(_) | Self::NoRepository | Self::Failed { .. } | Self::Answer { .. } => None,
+            Self::Directory(_)
+            | Self::NoRepository
+            | Self::Failed { .. }
+            | Self::Interrupted { .. }
+            | Self::Answer { .. } => None,
         }
     }
 
@@ -99,6 +112,7 @@ impl From<Error> for Failure {
             Error::Start(_) => Self::unable(error).code(Code::MissingRuntime),
             Error::Directory(_) | Error::Answer { .. } => Self::unable(error),
             Error::Inside(_) | Error::RemoteInside(_) => Self::refused(error),
+            Error::Interrupted { signal, .. } => Self::interrupted(signal),
             Error::Failed { .. } | Error::Revision { .. } | Error::NoRepository => Self::usage(error),
         };
         failure.help_if(help)
@@ -283,6 +297,17 @@ struct GitCommand<'a> {
     reach: Reach,
 }
 
+/// The number of the signal that ended a process.
+fn ended_by(status: ExitStatus) -> Option<u8> {
+    #[cfg(unix)]
+    return std::os::unix::process::ExitStatusExt::signal(&status).and_then(|signal| signal.try_into().ok());
+    #[cfg(not(unix))]
+    {
+        let _ = status;
+        None
+    }
+}
+
 impl GitCommand<'_> {
     #[expect(clippy::disallowed_methods, reason = "this is where git is started")]
     fn command(&self) -> Command {
@@ -310,6 +335,7 @@ impl GitCommand<'_> {
         let answer = |error: io::Error| Error::Answer { command: self.command, message: error.to_string() };
         let mut command = self.command();
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        let _awaited = Awaited::new(&child);
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (was_read, text) = thread::scope(|scope| {
             let mut input = input;
@@ -335,7 +361,11 @@ impl GitCommand<'_> {
         });
         let status = child.wait().map_err(answer)?;
         was_read.map_err(answer)?;
-        if status.success() { Ok(()) } else { Err(Error::of(self.command, &text)) }
+        match ended_by(status) {
+            _ if status.success() => Ok(()),
+            Some(signal @ (1 | 2 | 15)) => Err(Error::Interrupted { command: self.command, signal }),
+            _ => Err(Error::of(self.command, &text)),
+        }
     }
 
     /// Returns git's stdout; more than `limit` bytes are an error.
