@@ -121,6 +121,19 @@ fn a_version_whose_receipt_is_lost_is_installed_again_and_no_other() {
 }
 
 #[test]
+fn a_version_whose_receipt_is_lost_is_not_removed_with_another_one() {
+    let (people, _) = installed();
+    people.publish(&[people.agent("a", "2.0.0")]);
+    assert_eq!(people.run(&["update", "--refresh"]).code, 0);
+    let (_, found) = people.json(&["which", "a"]);
+    let folder = std::path::PathBuf::from(found["install_dir"].as_str().unwrap());
+    fs::write(folder.join("receipt.json"), "").unwrap();
+    let run = people.run(&["uninstall", "a@1.0.0"]);
+    assert!(run.code == 2 && run.stderr.contains("`2.0.0` is installed as well"), "{}", run.stderr);
+    assert!(folder.exists());
+}
+
+#[test]
 fn a_version_whose_receipt_is_lost_is_not_replaced_by_other_bytes_of_its_number() {
     for name in ["a", "a@1.0.0"] {
         let (people, folder) = installed();

@@ -164,14 +164,18 @@ impl Session {
             {
                 return Err(self.missing(&one.id, &wanted));
             }
-            let other = versions.iter().find(|version| !manifest::Version::is_same(&version.receipt.version, &wanted));
+            let is_other = |version: &&str| !manifest::Version::is_same(version, &wanted);
+            let found = one.id.parse().ok().map(|id| self.store.examine(&id)).transpose()?;
+            let folders = found.iter().flat_map(|found| &found.versions).map(|found| found.folder.as_str());
+            // Of a version whose receipt cannot be read, the name of its folder tells.
+            let unread = folders.filter(|name| !versions.iter().any(|version| version.folder() == *name));
+            let unread = unread.filter_map(|name| Some(name.rsplit_once('-')?.0));
+            let other = versions.iter().map(|version| &*version.receipt.version).chain(unread).find(is_other);
             if let Some(other) = other {
-                let (id, other) = (quote(&one.id), quote(&other.receipt.version));
+                let (id, other) = (quote(&one.id), quote(other));
                 let message = format!("{id} is removed with all its versions, and {other} is installed as well");
-                let is_current = self
-                    .store
-                    .agent(&one.id)?
-                    .is_some_and(|agent| manifest::Version::is_same(&agent.current.receipt.version, &wanted));
+                let current = self.store.agent(&one.id).ok().flatten().map(|agent| agent.current.receipt.version);
+                let is_current = current.is_some_and(|current| manifest::Version::is_same(&current, &wanted));
                 let help = if is_current {
                     format!("run `acp-registry uninstall {}` to remove all its versions", one.id)
                 } else {
