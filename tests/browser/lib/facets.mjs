@@ -34,7 +34,7 @@ const CHECKS = {
 
 const isRefuted = (row, feature) => (row.examination?.checks || [])
   .some(({ id, result, message }) => ['fail', 'warning'].includes(result) && (CHECKS[feature] || []).includes(id)
-    && (feature !== 'mcp/http' || message.includes('if it has an HTTP MCP server')));
+    && (feature !== 'mcp/http' || /if it has an HTTP MCP server|does not send `initialize` to the HTTP/.test(message)));
 
 const hasCapability = (row, slug) => {
   if (!row) return false;

@@ -11,6 +11,9 @@ pub(super) const BUSY: &str = "the machine was too busy";
 /// The circumstance in which an agent that opens other sessions opens none.
 pub(super) const WITH_HTTP_SERVER: &str = "if it has an HTTP MCP server";
 
+/// Why a check fails whose agent opens the session, and does nothing with the server.
+pub(super) const IGNORES_HTTP_SERVER: &str = "does not send `initialize` to the HTTP MCP server of a session";
+
 /// Why a check did not pass. The texts are safe to print; those of `Fail` and `Silent` lack their subject, "the agent".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CheckFailure {

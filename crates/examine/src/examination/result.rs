@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::check::{Check, Force, Level};
-use super::failure::{BUSY, OUT_OF_TIME, WITH_HTTP_SERVER};
+use super::failure::{BUSY, IGNORES_HTTP_SERVER, OUT_OF_TIME, WITH_HTTP_SERVER};
 
 /// How a check ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -313,11 +313,12 @@ impl CheckRecord {
         is_cut(self.verdict, self.message.as_deref())
     }
 
-    /// Whether the agent lacks what the check uses. One that opens a session with an HTTP MCP server takes such servers: a
+    /// Whether the agent lacks what the check uses. One that asks an HTTP MCP server takes such servers: a
     /// header that it changes or a call that goes wrong is a fault of its use of them.
     pub fn refutes(&self) -> bool {
-        let opens = || self.id == "turns/mcp-http" && !self.message.iter().any(|text| text.contains(WITH_HTTP_SERVER));
-        matches!(self.verdict, CheckVerdict::Fail | CheckVerdict::Warning) && !opens()
+        let says = |why: &str| self.message.iter().any(|text| text.contains(why));
+        let takes = || self.id == "turns/mcp-http" && !says(WITH_HTTP_SERVER) && !says(IGNORES_HTTP_SERVER);
+        matches!(self.verdict, CheckVerdict::Fail | CheckVerdict::Warning) && !takes()
     }
 
     /// The level of the check, by its id; `None` if this version does not know it.

@@ -154,13 +154,14 @@ fn find<'a>(capabilities: &'a Value, path: &str) -> Option<&'a Value> {
 }
 
 /// Version 1 uses booleans and objects, version 2 only objects. Neither forbids the form of the other.
-fn is_supported(capabilities: &Value, path: &str, warnings: &mut Vec<String>) -> bool {
+fn is_supported(capabilities: &Value, whole: &str, warnings: &mut Vec<String>) -> bool {
     let mut value = capabilities;
     // A value that cannot be read hides what would be below it.
-    for end in path.match_indices('/').map(|(at, _)| at).chain([path.len()]) {
-        let path = &path[..end];
+    for end in whole.match_indices('/').map(|(at, _)| at).chain([whole.len()]) {
+        let path = &whole[..end];
         value = value.get(path.rsplit('/').next().unwrap_or(path)).unwrap_or(&Value::Null);
-        if !matches!(value, Value::Null | Value::Bool(_) | Value::Object(_)) {
+        let is_feature = path.len() == whole.len() || TABLE.iter().any(|(name, ..)| *name == path);
+        if !(matches!(value, Value::Null | Value::Object(_)) || is_feature && value.is_boolean()) {
             let text = format!("the capability `{}` is {}, which says nothing", path.replace('/', "."), kind(value));
             if !warnings.contains(&text) {
                 warnings.push(text);
@@ -239,10 +240,9 @@ mod tests {
     #[test]
     fn a_value_that_hides_capabilities_is_a_warning() {
         let mut warnings = Vec::new();
-        let capabilities =
-            json!({ "mcpCapabilities": 5, "promptCapabilities": "x", "sessionCapabilities": [], "nes": true });
+        let capabilities = json!({ "mcpCapabilities": 5, "promptCapabilities": "x", "sessionCapabilities": [], "auth": true, "nes": true });
         Features::read(&capabilities, 1, &mut warnings);
-        let named = ["sessionCapabilities", "promptCapabilities", "mcpCapabilities"];
+        let named = ["sessionCapabilities", "promptCapabilities", "mcpCapabilities", "auth"];
         assert_eq!(warnings.len(), named.len(), "{warnings:?}");
         for name in named {
             assert!(warnings.iter().any(|text| text.starts_with(&format!("the capability `{name}` is "))), "{name}");

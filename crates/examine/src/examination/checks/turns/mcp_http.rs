@@ -1,5 +1,5 @@
 use super::{Check, CheckFailure, Force, Run, Setup, StartedAgent, fail, quote};
-use crate::examination::failure::WITH_HTTP_SERVER;
+use crate::examination::failure::{IGNORES_HTTP_SERVER, WITH_HTTP_SERVER};
 use crate::examination::server::VALUE;
 
 pub(super) static CHECK: Check = Check {
@@ -36,9 +36,7 @@ async fn run(agent: &mut StartedAgent) -> Result<(), CheckFailure> {
     let ended = agent.end_with_tools(&turn).await;
     let record = agent.recorded(&server);
     let Some(started) = record.started.first() else {
-        let text =
-            "advertises `mcpCapabilities.http`, but does not send `initialize` to the HTTP MCP server of a session";
-        return fail(text);
+        return fail(format!("advertises `mcpCapabilities.http`, but {IGNORES_HTTP_SERVER}"));
     };
     match started.variable.as_deref() {
         Some(VALUE) => {}
