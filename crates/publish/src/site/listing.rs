@@ -95,7 +95,9 @@ impl<'a> Listing<'a> {
         let license = agent.license.as_deref().map(|license| shown(license, LICENSE));
         let events = history.get(agent.id.as_str()).cloned().unwrap_or_default();
         let is_held = members.get(HELD).is_some_and(|held| HeldVersion::parse(held, &agent.version).is_some());
-        let is_later = |event: &&&HistoryEvent| is_held && event.version != agent.version;
+        // Without an event of the held version, those before it cannot be told from those after it.
+        let is_known = is_held && events.iter().any(|event| event.version == agent.version);
+        let is_later = |event: &&&HistoryEvent| is_known && event.version != agent.version;
         Some(Self {
             id: agent.id.clone(),
             name: display_name(&agent.name, &agent.id),

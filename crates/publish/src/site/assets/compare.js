@@ -161,7 +161,8 @@
   };
 
   // Ids and names of all agents.
-  const loadNames = () => names ||= fetch(catalog).then((answer) => answer.json()).then(({ id, name }) => (
+  const json = (answer) => { if (!answer.ok) throw new Error(answer.status); return answer.json(); };
+  const loadNames = () => names ||= fetch(catalog, { signal: AbortSignal.timeout(PATIENCE) }).then(json).then(({ id, name }) => (
     id.map((one, i) => [one, name[i] || one.replaceAll('-', ' ')])
   )).catch((error) => { names = undefined; throw error; });
 
@@ -184,6 +185,7 @@
     event.preventDefault();
     const text = box.value.trim();
     if (!text) return;
+    said.textContent = 'Loading the list of agents…';
     const matches = await matching(text).catch(() => null);
     const [found, second] = matches || [];
     if (!matches) said.textContent = 'The list of agents could not be loaded.';
