@@ -11,13 +11,32 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::documents::{Document, Event};
 use crate::terminal::arguments::{color, find_command};
+use crate::terminal::call;
 use crate::terminal::call::EventSink;
-use crate::terminal::{call, help};
 use acp_registry::failure::{Exit, Failure};
+
+/// Command names of other package managers, with the equivalent command, and the flag without which it would do more.
+const OTHER_WORDS: [(&str, &str); 12] = [
+    ("remove", "uninstall"),
+    ("delete", "uninstall"),
+    ("add", "install"),
+    ("i", "install"),
+    ("start", "run"),
+    ("exec", "run"),
+    ("show", "info"),
+    ("find", "search"),
+    ("check", "validate"),
+    ("outdated", "update --dry-run"),
+    ("clean", "gc"),
+    ("prune", "gc"),
+];
 
 /// Handles the error that clap returns for invalid arguments, `--help` and `--version`.
 pub(crate) fn answer(error: &clap::Error, arguments: &[OsString], program: &Command) -> ExitCode {
     let color = color(arguments);
+    // Arguments after `--` belong to another program.
+    let words = arguments.iter().skip(1).filter_map(|argument| argument.to_str()).take_while(|word| *word != "--");
+    let words: Vec<&str> = words.collect();
     // clap does not escape what it quotes, but these are the caller's own arguments.
     let text = |is_terminal| {
         let text = error.render();
@@ -25,12 +44,13 @@ pub(crate) fn answer(error: &clap::Error, arguments: &[OsString], program: &Comm
     };
     if !error.use_stderr() {
         let Err(failure) = call::write_result(&text(io::stdout().is_terminal())) else { return Exit::Success.into() };
-        call::write_stderr(&format!("error: {failure}\n"));
+        if has_value(&words, "--progress", "json") {
+            EventSink::Stderr.send(&Event::Failed(failure.clone()));
+        } else {
+            call::write_stderr(&format!("error: {failure}\n"));
+        }
         return failure.exit().into();
     }
-    // Arguments after `--` belong to another program.
-    let words = arguments.iter().skip(1).filter_map(|argument| argument.to_str()).take_while(|word| *word != "--");
-    let words: Vec<&str> = words.collect();
     let command = find_command(&words, program);
     let swapped = swapped(error, &words, command);
     let failure = match &swapped {
@@ -63,7 +83,7 @@ fn has_value(words: &[&str], flag: &str, value: &str) -> bool {
 /// The command name of another package manager that was given, and the equivalent command. clap's suggestions would mislead.
 fn other_word(error: &clap::Error) -> Option<(&str, &'static str)> {
     match error.get(ContextKind::InvalidSubcommand)? {
-        ContextValue::String(name) => Some((name.as_str(), help::other_word(name)?)),
+        ContextValue::String(name) => Some((name.as_str(), OTHER_WORDS.iter().find(|(other, _)| other == name)?.1)),
         _ => None,
     }
 }

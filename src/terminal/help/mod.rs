@@ -63,22 +63,6 @@ const IDLE: [(&str, &[&str]); 15] = [
 /// Commands that read the installed agents, and ask for no index.
 const READ_NO_INDEX: [&str; 5] = ["which", "uninstall", "gc", "login", "logout"];
 
-/// Command names of other package managers, with the equivalent command, and the flag without which it would do more.
-const OTHER_WORDS: [(&str, &str); 12] = [
-    ("remove", "uninstall"),
-    ("delete", "uninstall"),
-    ("add", "install"),
-    ("i", "install"),
-    ("start", "run"),
-    ("exec", "run"),
-    ("show", "info"),
-    ("find", "search"),
-    ("check", "validate"),
-    ("outdated", "update --dry-run"),
-    ("clean", "gc"),
-    ("prune", "gc"),
-];
-
 /// Other names of commands.
 const ALIASES: [(&str, &str); 3] = [("list", "ls"), ("update", "upgrade"), ("uninstall", "rm")];
 
@@ -89,11 +73,6 @@ pub(crate) fn with_aliases(program: Command, are_shown: bool) -> Command {
         Some((_, alias)) => command.alias(*alias),
         None => command,
     })
-}
-
-/// Returns the command equivalent to a command name of another package manager.
-pub(crate) fn other_word(word: &str) -> Option<&'static str> {
-    OTHER_WORDS.iter().find(|(other, _)| *other == word).map(|(_, command)| *command)
 }
 
 /// Returns the commands with the same role as `name`, including `name`.
