@@ -31,7 +31,9 @@ pub(super) struct Element<'b> {
 impl<'b> Elements<'b> {
     pub(super) fn of(icon: &'b Icon<'_>) -> Self {
         let mut all: Vec<Option<Element<'b>>> = Vec::new();
-        let targets = Targets::of(icon);
+        // Most icons have neither.
+        let has_any = icon.elements().any(|node| ["mask", "clipPath"].contains(&node.tag_name().name()));
+        let targets = if has_any { Targets::of(icon) } else { Targets::default() };
         // Document order: parents come before their children.
         for node in icon.elements() {
             let parent = node.parent_element();
@@ -52,6 +54,7 @@ impl<'b> Elements<'b> {
 }
 
 /// What is shown outside of the mask or clip that it is in.
+#[derive(Default)]
 struct Targets<'b> {
     /// The ids that may be referred to, by whatever attribute or style.
     ids: HashSet<&'b str>,
