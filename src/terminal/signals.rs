@@ -175,12 +175,12 @@ async fn tell_runs(ready: std::sync::mpsc::Sender<()>) -> io::Result<()> {
 fn end(signal: u8) {
     static END: Once = Once::new();
     let exit = move || std::process::exit(128 + i32::from(signal));
-    // Whoever comes second must not cut off the report of the first.
+    // A second call must not cut off the report of the first.
     END.call_once(|| {
         if take_result()
             && let Some(report) = REPORT.get()
         {
-            // The report may be wanted in a file that nobody reads.
+            // The report may be wanted in a pipe without a reader.
             let end_late = move || {
                 thread::sleep(STALLED);
                 exit();

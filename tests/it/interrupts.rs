@@ -53,7 +53,7 @@ fn a_build_that_asks_a_host_says_that_it_was_interrupted() {
 #[test]
 fn a_validation_without_requests_says_that_it_was_interrupted_also_in_files() {
     let env = Env::with(&["a"]);
-    env.write_program("bin/git", "#!/bin/sh\n: > ready\nexec sleep 10\n");
+    env.write_program("bin/git", "#!/bin/sh\necho $$ > ready.new && mv ready.new ready\nexec sleep 600\n");
     env.git(&["init", "-q"]);
     let mut command = env.command(&["validate", "--changed-since", "x", "--json", "--output", "json=report.json"]);
     let run = end(command.env("PATH", format!("{}:/usr/bin:/bin", env.path("bin").display())), || {
@@ -62,6 +62,18 @@ fn a_validation_without_requests_says_that_it_was_interrupted_also_in_files() {
     });
     assert_told(&run, "validate");
     assert_eq!(env.read("report.json"), run.stdout);
+    #[cfg(target_os = "linux")]
+    {
+        let ready = [env.path("ready"), env.path("r/ready")].into_iter().find(|path| path.exists()).unwrap();
+        let stat = format!("/proc/{}/stat", std::fs::read_to_string(ready).unwrap().trim());
+        // It ends soon; where it has no parent that waits for it, it stays as a zombie.
+        let is_there = || std::fs::read_to_string(&stat).is_ok_and(|text| !text.contains(") Z "));
+        let until = std::time::Instant::now() + Duration::from_mins(1);
+        while is_there() && std::time::Instant::now() < until {
+            thread::sleep(Duration::from_millis(10));
+        }
+        assert!(!is_there(), "git is still there");
+    }
 }
 
 #[test]
