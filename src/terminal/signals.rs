@@ -174,7 +174,10 @@ async fn tell_runs(ready: std::sync::mpsc::Sender<()>) -> io::Result<()> {
 #[expect(clippy::exit, reason = "the thread that would return from `main` is busy")]
 fn end(signal: u8) {
     static END: Once = Once::new();
-    let exit = move || std::process::exit(128 + i32::from(signal));
+    let exit = move || {
+        acp_registry::host::command::interrupt_all();
+        std::process::exit(128 + i32::from(signal))
+    };
     // A second call must not cut off the report of the first.
     END.call_once(|| {
         if take_result()
@@ -188,7 +191,6 @@ fn end(signal: u8) {
             drop(thread::Builder::new().spawn(end_late));
             report(&Failure::interrupted(signal));
         }
-        acp_registry::host::command::interrupt_all();
         exit();
     });
 }

@@ -424,7 +424,23 @@ fn packages(kind: PackageKind, list: &str) -> BTreeMap<String, bool> {
 
 #[cfg(test)]
 mod tests {
+    use acp_registry_plan::failure::Exit;
+
     use super::*;
+
+    #[test]
+    fn a_full_disk_is_no_finding_and_what_is_in_the_way_is_one() {
+        let at = |error: io::Error| ClosureError::Write(PathError::at(Path::new("x"))(error)).failure("the list");
+        let full = at(io::ErrorKind::StorageFull.into());
+        assert_eq!((full.exit(), full.advice().as_deref()), (Exit::Unable, Some("free space on that disk")));
+        assert!(full.to_string().starts_with("the list was not written: x: "), "{full}");
+        let in_the_way = ClosureError::Write(PathError::in_the_way(Path::new("x"), "a directory")).failure("the list");
+        assert_eq!(
+            (in_the_way.exit(), at(io::ErrorKind::PermissionDenied.into()).exit()),
+            (Exit::Findings, Exit::Unable)
+        );
+        assert_eq!(ClosureError::NoPython.failure("the list").exit(), Exit::Findings);
+    }
 
     #[test]
     fn what_has_changed_in_a_list_is_named_by_version() {

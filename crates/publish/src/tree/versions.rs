@@ -210,9 +210,9 @@ impl<'a> EarlierLists<'a> {
     fn read(&self, id: &str) -> Result<Vec<EarlierVersion>, PublishedError> {
         let current = self.index.get(id).and_then(|entry| {
             let version = entry.get("version")?.as_str()?.to_owned();
-            let came =
-                self.events.get(id).filter(|event| event.version == version && event.kind != EventKind::Withdrawn);
-            Some(EarlierVersion { version, since: came.map(|event| event.time.to_string()), entry: entry.clone() })
+            let is_of_version = |event: &&HistoryEvent| event.version == version && event.kind != EventKind::Withdrawn;
+            let since = self.events.get(id).filter(is_of_version).map(|event| event.time.to_string());
+            Some(EarlierVersion { version, since, entry: entry.clone() })
         });
         let mut versions: Vec<EarlierVersion> = current.into_iter().collect();
         let older = self.parse(VERSIONS, id, Versions::parse)?;
